@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/money.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace market {
+namespace {
+
+constexpr int kDecimals = 6;
+constexpr const char* kAllowed = "credits as a decimal number with at most 6 decimals, such as 40 or 38.90";
+
+std::int64_t saturate(__int128 micro) {
+  return static_cast<std::int64_t>(
+      std::clamp<__int128>(micro, -static_cast<__int128>(Money::kMaxMicro), Money::kMaxMicro));
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+Result<Money> Money::from_credits(double credits) {
+  const double micro = std::round(credits * kMicroPerCredit);
+  if (!std::isfinite(micro) || std::abs(micro) > static_cast<double>(kMaxMicro)) {
+    return fail(fmt::format("{} is not an amount of credits", credits));
+  }
+  return Money(saturate(static_cast<__int128>(micro)));
+}
+
+Result<Money> Money::parse(std::string_view text) {
+  __int128 micro = 0;
+  int decimals = -1;  // -1: before the point
+  bool digits = false;
+  for (const char c : text) {
+    if (c == '.' && decimals < 0) {
+      decimals = 0;
+      continue;
+    }
+    if (!is_digit(c) || decimals >= kDecimals) return fail(kAllowed);
+    micro = micro * 10 + (c - '0');
+    digits = true;
+    if (decimals >= 0) ++decimals;
+    if (micro > kMaxMicro) return fail(kAllowed);
+  }
+  if (!digits) return fail(kAllowed);
+  for (int i = std::max(decimals, 0); i < kDecimals; ++i) micro *= 10;
+  if (micro > kMaxMicro) return fail(kAllowed);
+  return Money(static_cast<std::int64_t>(micro));
+}
+
+std::string Money::to_string() const {
+  const std::int64_t magnitude = std::abs(micro_);
+  std::string decimals = fmt::format("{:06}", magnitude % kMicroPerCredit);
+  while (decimals.size() > 2 && decimals.back() == '0') decimals.pop_back();
+  return fmt::format("{}{}.{}", micro_ < 0 ? "-" : "", magnitude / kMicroPerCredit, decimals);
+}
+
+Money Money::scaled(std::int64_t numerator, std::int64_t denominator) const {
+  const __int128 product = static_cast<__int128>(micro_) * numerator;
+  const __int128 half = denominator / 2;
+  return Money(saturate((product >= 0 ? product + half : product - half) / denominator));
+}
+
+Money operator+(Money a, Money b) {
+  return Money(saturate(static_cast<__int128>(a.micro_) + b.micro_));
+}
+
+Money operator-(Money a, Money b) {
+  return Money(saturate(static_cast<__int128>(a.micro_) - b.micro_));
+}
+
+}  // namespace market

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Exact money: integer micro-credits. No floating point is ever stored; prices computed in floating point by a
+// mechanism become money once, through from_credits(), rounded to the nearest micro-credit.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/util/result.h"
+
+namespace market {
+
+class Money {
+ public:
+  static constexpr std::int64_t kMicroPerCredit = 1'000'000;
+  /// Largest amount the market handles: 9·10^12 credits; sums of a million of them are refused, not wrapped.
+  static constexpr std::int64_t kMaxMicro = 9'000'000'000'000'000'000;
+
+  constexpr Money() = default;
+  static constexpr Money from_micro(std::int64_t micro) { return Money(micro); }
+
+  /// Nearest micro-credit to `credits` (ties away from zero). Fails when not finite or out of range.
+  static Result<Money> from_credits(double credits);
+
+  /// Parses decimal credits as a user types them: "40", "38.90", ".5", at most six decimals, no sign, no exponent.
+  /// Fails with what is allowed when the text is anything else, too large, or not plain ASCII.
+  static Result<Money> parse(std::string_view text);
+
+  constexpr std::int64_t micro() const { return micro_; }
+  double credits() const { return static_cast<double>(micro_) / kMicroPerCredit; }
+
+  /// Decimal credits with at least two and at most six decimals: "38.90", "0.000001", "-3.00".
+  std::string to_string() const;
+
+  /// this · numerator / denominator rounded to the nearest micro-credit (ties away from zero), in 128 bits.
+  /// Requires denominator > 0 and a result in range.
+  Money scaled(std::int64_t numerator, std::int64_t denominator) const;
+
+  /// Sum and difference, saturating at ±kMaxMicro instead of overflowing.
+  friend Money operator+(Money a, Money b);
+  friend Money operator-(Money a, Money b);
+  Money& operator+=(Money other) { return *this = *this + other; }
+  Money& operator-=(Money other) { return *this = *this - other; }
+  constexpr auto operator<=>(const Money&) const = default;
+
+ private:
+  explicit constexpr Money(std::int64_t micro) : micro_(micro) {}
+  std::int64_t micro_ = 0;
+};
+
+}  // namespace market
