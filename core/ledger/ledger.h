@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The books: accounts and immutable transfers in double entry, in SQLite. core/ledger/README.md describes the tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/market/bid.h"
+#include "core/market/money.h"
+#include "core/mechanism/mechanism.h"
+#include "core/util/result.h"
+
+namespace market::ledger {
+
+/// One run of one job: the unit that is billed. Stable over restarts of slurmctld.
+struct SegmentKey {
+  std::string cluster;
+  std::uint32_t job_id = 0;
+  Time submitted = 0;
+  std::uint32_t restart = 0;
+  /// "cluster:job:submit:restart", the stem of every idempotency key of this run.
+  std::string text() const;
+  auto operator<=>(const SegmentKey&) const = default;
+};
+
+/// What a bill shows of a run. Fields unknown as yet are 0 or empty.
+struct Segment {
+  SegmentKey key;
+  std::uint32_t array_job_id = 0;     ///< 0: not a task of an array
+  std::uint32_t array_task_id = 0;
+  std::uint32_t uid = 0;
+  std::string user, account, partition, state, mechanism, tres, note;
+  Time planned_start = 0, promised_end = 0, start = 0, end = 0;
+  Time suspended = 0;                 ///< seconds
+  Time elapsed = 0;                   ///< seconds it ran, without the suspended ones
+  double billing = 0;                 ///< billing units
+  Money quoted, charged, refunded;
+};
+
+/// Sets funds aside for a run. Fails softly (Outcome::kNoFunds) when the account cannot cover it.
+struct PlaceLien {
+  Segment segment;                    ///< quoted is the amount
+};
+/// Changes the lien of a run to a new amount (a rebid, another size): void and place in one.
+struct ChangeLien {
+  Segment segment;
+};
+/// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back. Idempotent: a second
+/// settlement of the same run changes nothing. Without a lien (it was never flushed) the charge is posted directly.
+struct Settle {
+  Segment segment;
+};
+/// The lien returns whole; the run will not be billed (cancelled before start, never confirmed, orphaned).
+struct VoidLien {
+  SegmentKey key;
+  std::string note;
+};
+/// A bid as it was made, for demand prediction; accepted or not.
+struct RecordBid {
+  std::string id;                     ///< idempotency key
+  PastBid bid;
+  std::string partition, account;
+  std::uint32_t uid = 0;
+  bool accepted = false;
+  Money price;
+  std::string mechanism;
+};
+using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid>;
+
+enum class Outcome { kDone, kAlreadyDone, kNoFunds, kNoAccount };
+
+struct Balance {
+  std::string account;
+  Money posted;                       ///< what the account owns, liens included
+  Money liens;
+  Money available() const { return posted - liens; }
+};
+
+struct AccountInfo {
+  Balance balance;
+  std::string note;
+  std::vector<std::string> members;   ///< user names
+};
+
+struct OpenLien {
+  Segment segment;
+};
+
+/// One line of an account's history, for statements.
+struct Entry {
+  std::int64_t id = 0;
+  Time time = 0;
+  std::string kind, account, counterpart, note, segment_key;
+  Money amount;                       ///< signed, as seen from `account`
+};
+
+struct SegmentFilter {
+  std::optional<Time> since, until;   ///< runs that ended in [since, until)
+  std::vector<std::string> accounts, users, partitions, mechanisms, states;
+  std::vector<std::uint32_t> jobs;
+  bool open_too = false;              ///< runs with a lien and no settlement yet
+};
+
+struct CheckReport {
+  std::int64_t transfers = 0;
+  std::int64_t open_liens = 0;
+  Money sum;                          ///< over all accounts, must be 0
+  std::vector<std::string> faults;    ///< one line each; empty when the books balance
+  int schema = 0;
+};
+
+enum class Mode { kReadOnly, kReadWrite, kCreate };
+
+/// One connection. Not thread safe; each thread opens its own. No method throws.
+class Ledger {
+ public:
+  /// Opens (kCreate: makes, mode 0600) the database, upgrading an older schema in place after a copy beside it;
+  /// refuses a newer one. ":memory:" works for tests.
+  static Result<Ledger> open(const std::string& path, Mode mode);
+  Ledger(Ledger&&) noexcept;
+  Ledger& operator=(Ledger&&) noexcept;
+  ~Ledger();
+
+  // What administrators do. Each is one transaction; `now` dates it; `by` names who did it.
+  Result<void> add_account(const std::string& name, const std::string& note, Time now);
+  Result<void> set_members(const std::string& account, const std::vector<std::string>& add,
+                           const std::vector<std::string>& remove);
+  Result<void> deposit(const std::string& account, Money amount, const std::string& note, Time now);
+  Result<void> withdraw(const std::string& account, Money amount, const std::string& note, Time now);
+  Result<void> transfer(const std::string& from, const std::string& to, Money amount, const std::string& note, Time now);
+  /// Refunds part of what the runs of a job were charged; never more than charged − refunded in total, and not after
+  /// `window` seconds from the run's end unless `force`. The newest run is refunded first.
+  Result<void> refund(const std::string& cluster, std::uint32_t job_id, Money amount, Time window, bool force,
+                      const std::string& note, Time now);
+
+  // What the market does: all operations in one transaction (group commit), outcomes in order. A failure means that
+  // nothing was written and the same operations can be tried again.
+  Result<std::vector<Outcome>> apply(const std::vector<Operation>& operations, Time now);
+
+  // Reading.
+  Result<std::vector<AccountInfo>> accounts() const;
+  Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
+  Result<std::vector<PastBid>> past_bids(Time since) const;
+  Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
+  Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
+  /// Recomputes everything from the transfers and compares.
+  Result<CheckReport> check() const;
+  /// A number that changes whenever another connection committed (PRAGMA data_version).
+  Result<std::int64_t> data_version() const;
+
+ private:
+  struct Impl;
+  explicit Ledger(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace market::ledger

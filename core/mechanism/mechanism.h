@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The interface between the façade and the mechanisms. core/mechanism/README.md tells how each mechanism answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/market/bid.h"
+
+namespace market {
+
+/// Totals of what the market sells, and what holders other than accepted bids occupy of it until a known time.
+struct Capacity {
+  struct Busy {
+    Tres tres;
+    Time until = 0;
+  };
+  Tres total;
+  std::vector<Busy> busy;
+};
+
+/// One bid of the past, as the ledger keeps it; what demand prediction learns from.
+struct PastBid {
+  Time submitted = 0;
+  Time earliest = 0;
+  Time deadline = 0;
+  Time duration = 0;
+  Tres tres;
+  double value = 0;  ///< credits: the budget, or the sigmoid's maximum
+};
+
+/// Price of every start in a request's window: credits[k] is the total for starting at first_start + k·slot,
+/// infinity where the slot is not for sale.
+struct PriceList {
+  Time first_start = 0;
+  Time slot = 60;
+  std::vector<double> credits;
+};
+
+/// What every mechanism has. One thread at a time calls it; the façade holds its lock.
+class Mechanism {
+ public:
+  virtual ~Mechanism() = default;
+  /// Name and version of the rule, stored with each price it makes: "era/1".
+  virtual std::string_view rule() const = 0;
+  /// The cluster changed, or time went on: what is for sale from `now` on.
+  virtual void update(const Capacity& capacity, Time now) = 0;
+};
+
+/// A mechanism that posts prices. It never sees what the bid at hand is worth: requests carry no value, and the façade
+/// makes the one comparison (ERA, section 3.1), so truthfulness in the value does not rest on anybody's care.
+class PostedPrice : public Mechanism {
+ public:
+  /// Prices of the starts from max(request.earliest, now) to request.deadline − request.duration.
+  virtual PriceList prices(const Request& request, Time now) const = 0;
+  /// The façade accepted a bid for `request` with this start: its amounts are sold in those slots.
+  virtual void promise(const Request& request, Time start) = 0;
+  /// Takes back what is left from `from` on of a promise made for `start`.
+  virtual void release(const Request& request, Time start, Time from) = 0;
+  /// Replaces all that was learned of demand by what these bids say.
+  virtual void learn(const std::vector<PastBid>& bids, Time now) = 0;
+};
+
+/// Why a mechanism's name is not one, or the mechanism: "era", "first_fit", "on_demand".
+Result<std::unique_ptr<PostedPrice>> make_posted_price(const Config& config);
+
+}  // namespace market

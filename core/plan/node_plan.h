@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which cores of which nodes are taken when: by running jobs, by reservations of others, by planned starts.
+// Prices come from totals over time; this is what makes a promise keepable on real nodes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/market/bid.h"
+
+namespace market {
+
+/// A set of core numbers of one node.
+class CoreSet {
+ public:
+  CoreSet() = default;
+  static CoreSet first(std::uint32_t count);
+  static CoreSet from_words(const std::uint64_t* words, std::size_t count);
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  std::uint32_t count() const;
+  bool contains(std::uint32_t core) const;
+  void insert(std::uint32_t core);
+  void insert(const CoreSet& other);
+  bool overlaps(const CoreSet& other) const;
+  bool operator==(const CoreSet& other) const = default;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+struct Node {
+  std::string name;
+  std::uint32_t cores = 1;
+  std::uint32_t threads_per_core = 1;
+  std::uint64_t mem_mb = 0;                       ///< 0: memory is not consumable, any amount fits
+  std::map<std::string, std::int64_t> gres;       ///< "gpu:a100" → 4
+  std::set<std::string> features;
+  std::set<std::string> partitions;
+  bool usable = true;                             ///< up and not drained
+};
+
+/// One node's part of a booking.
+struct Seat {
+  std::uint32_t node = 0;                         ///< index into the nodes
+  CoreSet cores;
+  std::uint64_t mem_mb = 0;
+  std::map<std::string, std::int64_t> gres;
+};
+using Placement = std::vector<Seat>;
+
+class NodePlan {
+ public:
+  /// Nodes and their order; bookings on nodes that disappear are dropped, others are kept by name.
+  void set_nodes(std::vector<Node> nodes);
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+  /// Books, replacing an earlier booking of the same key. Does not check for overlaps: what runs, runs.
+  void book(const std::string& key, Placement placement, Time start, Time end);
+  void cancel(const std::string& key);
+  bool booked(const std::string& key) const;
+
+  /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`; bookings with key
+  /// `ignore` count as free. The same cores are held for the whole time, as Slurm does. Fewest nodes first, ties by
+  /// node order. Empty when it does not fit. Cost: linear in the bookings that overlap, on the nodes looked at.
+  std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start, Time end,
+                                 const std::string& ignore = {}) const;
+
+  /// Whether `shape` would fit on the empty cluster ("larger than the cluster" when not).
+  bool fits_empty(const Shape& shape, const std::string& partition) const;
+
+ private:
+  struct Booking {
+    Time start = 0;
+    Time end = 0;
+    Placement placement;
+  };
+  std::vector<Node> nodes_;
+  std::map<std::string, Booking> bookings_;
+  std::vector<std::vector<const std::map<std::string, Booking>::value_type*>> by_node_;
+};
+
+}  // namespace market
