@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The C face of core. Conventions:
- *  - One process, one market: a singleton inside libslurm_market.so, opened by priority/market, used by all plugins.
- *  - Every function may be called at any time from any thread, also when the market is not open: then it answers
- *    MARKET_CLOSED and has no effect. Nothing is thrown, nothing exits, nothing waits for disk or network.
- *  - The market's own lock is taken inside; call with Slurm's locks already held or with none, never take Slurm's
- *    locks from the log callback.
- *  - Strings are UTF-8 or garbage from users: they are checked here, not by the caller. NULL means not given.
- *  - Times are seconds since the epoch; 0 means not given. Counts of 0 mean not given unless said otherwise.
- *  - Pointers returned in structs belong to the market and live until the next call named in the comment.
+ *  - One process, one market: a singleton inside libslurm_market.so, opened by priority/market,
+ * used by all plugins.
+ *  - Every function may be called at any time from any thread, also when the market is not open:
+ * then it answers MARKET_CLOSED and has no effect. Nothing is thrown, nothing exits, nothing waits
+ * for disk or network.
+ *  - The market's own lock is taken inside; call with Slurm's locks already held or with none,
+ * never take Slurm's locks from the log callback.
+ *  - Strings are UTF-8 or garbage from users: they are checked here, not by the caller. NULL means
+ * not given.
+ *  - Times are seconds since the epoch; 0 means not given. Counts of 0 mean not given unless said
+ * otherwise.
+ *  - Pointers returned in structs belong to the market and live until the next call named in the
+ * comment.
  */
 #ifndef SLURM_MARKET_MARKET_H
 #define SLURM_MARKET_MARKET_H
@@ -22,217 +27,240 @@ extern "C" {
 #endif
 
 enum market_log_level { MARKET_LOG_ERROR, MARKET_LOG_INFO, MARKET_LOG_DEBUG };
-typedef void (*market_log_fn)(int level, const char *line);
+typedef void (*market_log_fn)(int level, const char* line);
 
 enum market_verdict {
-	MARKET_CLOSED,   /* not open: treat the job as the site would without us */
-	MARKET_NO_BID,   /* an ordinary job: leave it alone */
-	MARKET_ACCEPTED, /* set admin_comment, show text; provisional until the job is seen in a pass */
-	MARKET_WAITING,  /* as accepted, and submit the job held: it waits for funds */
-	MARKET_REJECTED, /* show text, fail with the accounting-policy code */
-	MARKET_UNBILLED, /* a bid that cannot be handled now and may run unbilled: show text, leave it alone */
-	MARKET_ANSWERED, /* a query: show text (one line of JSON); the job itself does not matter */
+  MARKET_CLOSED,   /* not open: treat the job as the site would without us */
+  MARKET_NO_BID,   /* an ordinary job: leave it alone */
+  MARKET_ACCEPTED, /* set admin_comment, show text; provisional until the job is seen in a pass */
+  MARKET_WAITING,  /* as accepted, and submit the job held: it waits for funds */
+  MARKET_REJECTED, /* show text, fail with the accounting-policy code */
+  MARKET_UNBILLED, /* a bid that cannot be handled now and may run unbilled: show text, leave it
+                      alone */
+  MARKET_ANSWERED, /* a query: show text (one line of JSON); the job itself does not matter */
 };
 
 #define MARKET_TEXT_MAX 131072
 #define MARKET_COMMENT_MAX 1024
 
-/* ---- life ---------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
-/* Starts the market: remembers where its configuration is and returns at once; reading it and opening the ledger happen
- * in the ledger's own thread. Until that is done, or when it failed, bids get the configured on_error answer (refusal
- * when not even the configuration can be read). `config_path` NULL: market.conf beside slurm.conf is passed by the caller.
- * Returns 0, or -1 when memory or a thread cannot be had. A second open without close changes nothing and returns 0. */
-int market_open(const char *config_path, const char *cluster_name, market_log_fn log);
+/* Starts the market: remembers where its configuration is and returns at once; reading it and
+ * opening the ledger happen in the ledger's own thread. Until that is done, or when it failed, bids
+ * get the configured on_error answer (refusal when not even the configuration can be read).
+ * `config_path` NULL: market.conf beside slurm.conf is passed by the caller. Returns 0, or -1 when
+ * memory or a thread cannot be had. A second open without close changes nothing and returns 0. */
+int market_open(const char* config_path, const char* cluster_name, market_log_fn log);
 
-/* Flushes what is queued for the ledger (waiting at most `flush_ms`), stops the thread and forgets everything. */
+/* Flushes what is queued for the ledger (waiting at most `flush_ms`), stops the thread and forgets
+ * everything. */
 void market_close(uint32_t flush_ms);
 
-/* scontrol reconfigure: the configuration is read again in the ledger's thread; a broken file keeps the old values. */
+/* scontrol reconfigure: the configuration is read again in the ledger's thread; a broken file keeps
+ * the old values. */
 void market_reconfigure(void);
 
 /* Milliseconds between passes as configured, 1000 when unknown. */
 uint32_t market_interval_ms(void);
 
-/* ---- the cluster --------------------------------------------------------------------------------------------- */
+/* ---- the cluster ---- */
 
 typedef struct market_node {
-	const char *name;
-	uint32_t cores, threads_per_core;
-	uint64_t mem_mb;      /* 0 when memory is not consumable */
-	const char *gres;     /* configured gres, "gpu:a100:4,gpu:t4:2" as in node_record_t */
-	const char *features; /* comma list */
-	bool usable;          /* up, not drained, not draining, not failing */
+  const char* name;
+  uint32_t cores, threads_per_core;
+  uint64_t mem_mb;      /* 0 when memory is not consumable */
+  const char* gres;     /* configured gres, "gpu:a100:4,gpu:t4:2" as in node_record_t */
+  const char* features; /* comma list */
+  bool usable;          /* up, not drained, not draining, not failing */
 } market_node_t;
 
 typedef struct market_partition {
-	const char *name;
-	bool is_default, up;
-	uint32_t max_time_min, default_time_min; /* 0: no limit, no default */
-	const uint32_t *nodes;                   /* indices into the nodes */
-	uint32_t node_count;
+  const char* name;
+  bool is_default, up;
+  uint32_t max_time_min, default_time_min; /* 0: no limit, no default */
+  const uint32_t* nodes;                   /* indices into the nodes */
+  uint32_t node_count;
 } market_partition_t;
 
 /* A part of a node that is held. */
 typedef struct market_alloc {
-	uint32_t node;              /* index into the nodes */
-	uint64_t mem_mb;            /* 0: none or not consumable */
-	const uint64_t *core_words; /* bit c: core c of that node; NULL: all cores */
-	uint32_t word_count;
+  uint32_t node;              /* index into the nodes */
+  uint64_t mem_mb;            /* 0: none or not consumable */
+  const uint64_t* core_words; /* bit c: core c of that node; NULL: all cores */
+  uint32_t word_count;
 } market_alloc_t;
 
 /* A hold on nodes by a reservation that is not the market's. */
 typedef struct market_foreign_resv {
-	const char *name;
-	int64_t start, end;
-	const market_alloc_t *allocs;
-	uint32_t alloc_count;
+  const char* name;
+  int64_t start, end;
+  const market_alloc_t* allocs;
+  uint32_t alloc_count;
 } market_foreign_resv_t;
 
 typedef struct market_cluster {
-	const market_node_t *nodes;
-	uint32_t node_count;
-	const market_partition_t *partitions;
-	uint32_t partition_count;
-	const market_foreign_resv_t *reservations;
-	uint32_t reservation_count;
-	bool associations_enforced; /* Slurm itself decides who may use an account */
+  const market_node_t* nodes;
+  uint32_t node_count;
+  const market_partition_t* partitions;
+  uint32_t partition_count;
+  const market_foreign_resv_t* reservations;
+  uint32_t reservation_count;
+  bool associations_enforced; /* Slurm itself decides who may use an account */
 } market_cluster_t;
 
-/* The nodes, partitions and foreign reservations as they are now. Everything is copied. Call before the first pass and
- * again whenever last_node_update, last_part_update or last_resv_update moved. */
-void market_update_cluster(const market_cluster_t *cluster, int64_t now);
+/* The nodes, partitions and foreign reservations as they are now. Everything is copied. Call before
+ * the first pass and again whenever last_node_update, last_part_update or last_resv_update moved.
+ */
+void market_update_cluster(const market_cluster_t* cluster, int64_t now);
 
-/* ---- submission ---------------------------------------------------------------------------------------------- */
+/* ---- submission ---- */
 
 typedef struct market_size {
-	uint32_t min_nodes, max_nodes, tasks, cpus_per_task, tasks_per_node, min_cpus;
-	uint64_t mem_per_node_mb, mem_per_cpu_mb;
-	const char *tres_per_job, *tres_per_node, *tres_per_socket, *tres_per_task;
-	const char *req_nodes, *exc_nodes; /* expanded comma lists */
-	const char *features;
-	bool exclusive;
+  uint32_t min_nodes, max_nodes, tasks, cpus_per_task, tasks_per_node, min_cpus;
+  uint64_t mem_per_node_mb, mem_per_cpu_mb;
+  const char *tres_per_job, *tres_per_node, *tres_per_socket, *tres_per_task;
+  const char *req_nodes, *exc_nodes; /* expanded comma lists */
+  const char* features;
+  bool exclusive;
 } market_size_t;
 
 typedef struct market_submission {
-	market_size_t size;
-	uint32_t uid;
-	bool is_operator;                /* operator or administrator, as Slurm knows */
-	const char *account, *partition; /* as asked for; partition may be a comma list */
-	const char *default_account;     /* what Slurm will fill in, where the association manager knows; else NULL */
-	uint32_t time_limit_min;
-	int64_t begin, deadline;
-	uint32_t array_tasks; /* 0: not an array */
-	bool het;             /* a component of a heterogeneous job */
-	bool held;            /* submitted with --hold */
-	bool interactive;     /* salloc or srun: no script */
-	const char *budget, *value, *query; /* option texts exactly as they came in the environment */
+  market_size_t size;
+  uint32_t uid;
+  bool is_operator;                /* operator or administrator, as Slurm knows */
+  const char *account, *partition; /* as asked for; partition may be a comma list */
+  const char*
+      default_account; /* what Slurm will fill in, where the association manager knows; else NULL */
+  uint32_t time_limit_min;
+  int64_t begin, deadline;
+  uint32_t array_tasks;               /* 0: not an array */
+  bool het;                           /* a component of a heterogeneous job */
+  bool held;                          /* submitted with --hold */
+  bool interactive;                   /* salloc or srun: no script */
+  const char *budget, *value, *query; /* option texts exactly as they came in the environment */
 } market_submission_t;
 
 typedef struct market_answer {
-	int verdict;        /* enum market_verdict */
-	const char *text;   /* lines for the user, without prefix; "" when there is nothing to say */
-	const char *admin_comment; /* to set on the job; NULL: leave as it is */
-	const char *account;       /* to set on the job when it named none; NULL: leave as it is */
+  int verdict;      /* enum market_verdict */
+  const char* text; /* lines for the user, without prefix; "" when there is nothing to say */
+  const char* admin_comment; /* to set on the job; NULL: leave as it is */
+  const char* account;       /* to set on the job when it named none; NULL: leave as it is */
 } market_answer_t;
 
-/* quote + submit. The answer's strings are written into `buffer` (MARKET_TEXT_MAX bytes, the caller's). Reads only memory. */
-void market_submit(const market_submission_t *submission, int64_t now, char *buffer, size_t size, market_answer_t *answer);
+/* quote + submit. The answer's strings are written into `buffer` (MARKET_TEXT_MAX bytes, the
+ * caller's). Reads only memory. */
+void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
+                   market_answer_t* answer);
 
-/* ---- changes by scontrol ------------------------------------------------------------------------------------- */
+/* ---- changes by scontrol ---- */
 
 typedef struct market_change {
-	uint32_t job_id;
-	uint32_t uid;
-	bool is_operator;
-	bool release;                 /* priority was set (scontrol release) */
-	uint32_t time_limit_min;      /* new values; 0, NULL: unchanged */
-	int64_t begin, deadline;
-	const char *account, *partition;
-	bool resized;                 /* some size below is new; the others hold the job's present ones */
-	market_size_t size;
+  uint32_t job_id;
+  uint32_t uid;
+  bool is_operator;
+  bool release;            /* priority was set (scontrol release) */
+  uint32_t time_limit_min; /* new values; 0, NULL: unchanged */
+  int64_t begin, deadline;
+  const char *account, *partition;
+  bool resized; /* some size below is new; the others hold the job's present ones */
+  market_size_t size;
 } market_change_t;
 
-/* Whether the market can go along with a change of an accepted job: MARKET_NO_BID or MARKET_ACCEPTED (go on; the new
- * price is made and the lien moved when the next pass sees the job changed) or MARKET_REJECTED with the reason in
- * `text`. Slurm's own checks come after this call, so nothing is changed here. */
-int market_modify(const market_change_t *change, int64_t now, char *text, size_t size);
+/* Whether the market can go along with a change of an accepted job: MARKET_NO_BID or
+ * MARKET_ACCEPTED (go on; the new price is made and the lien moved when the next pass sees the job
+ * changed) or MARKET_REJECTED with the reason in `text`. Slurm's own checks come after this call,
+ * so nothing is changed here. */
+int market_modify(const market_change_t* change, int64_t now, char* text, size_t size);
 
-/* ---- the periodic pass ---------------------------------------------------------------------------------------- */
+/* ---- the periodic pass ---- */
 
 enum market_job_state {
-	MARKET_JOB_PENDING, MARKET_JOB_RUNNING, MARKET_JOB_SUSPENDED, MARKET_JOB_COMPLETED, MARKET_JOB_FAILED,
-	MARKET_JOB_TIMEOUT, MARKET_JOB_OUT_OF_MEMORY, MARKET_JOB_CANCELLED, MARKET_JOB_NODE_FAIL, MARKET_JOB_BOOT_FAIL,
-	MARKET_JOB_PREEMPTED, MARKET_JOB_REQUEUED, MARKET_JOB_DEADLINE,
+  MARKET_JOB_PENDING,
+  MARKET_JOB_RUNNING,
+  MARKET_JOB_SUSPENDED,
+  MARKET_JOB_COMPLETED,
+  MARKET_JOB_FAILED,
+  MARKET_JOB_TIMEOUT,
+  MARKET_JOB_OUT_OF_MEMORY,
+  MARKET_JOB_CANCELLED,
+  MARKET_JOB_NODE_FAIL,
+  MARKET_JOB_BOOT_FAIL,
+  MARKET_JOB_PREEMPTED,
+  MARKET_JOB_REQUEUED,
+  MARKET_JOB_DEADLINE,
 };
 
 typedef struct market_job {
-	uint32_t job_id, array_job_id, array_task_id; /* array ids 0 and UINT32_MAX when not a task */
-	uint32_t array_tasks_pending; /* > 0: the record that still stands for that many tasks of an array */
-	uint32_t restart;
-	uint32_t uid;
-	int state;              /* enum market_job_state */
-	bool held;              /* priority 0 */
-	bool dependent;         /* a dependency is not yet met */
-	int64_t submit, begin, deadline;
-	int64_t start, end;     /* running: expected end; ended: the real one; pending: 0 */
-	int64_t suspended_s;    /* seconds spent suspended so far */
-	uint32_t time_limit_min;
-	uint32_t site_factor;   /* as it is now, without NICE_OFFSET */
-	const char *user, *account, *partition;
-	const char *admin_comment, *state_desc, *resv_name;
-	const char *tres_req, *tres_alloc;  /* tres_fmt_req_str, tres_fmt_alloc_str */
-	market_size_t size;
-	const market_alloc_t *allocs;       /* running or suspended */
-	uint32_t alloc_count;
-	uint32_t cancelled_by;  /* uid, UINT32_MAX when unknown */
+  uint32_t job_id, array_job_id, array_task_id; /* array ids 0 and UINT32_MAX when not a task */
+  uint32_t
+      array_tasks_pending; /* > 0: the record that still stands for that many tasks of an array */
+  uint32_t restart;
+  uint32_t uid;
+  int state;      /* enum market_job_state */
+  bool held;      /* priority 0 */
+  bool dependent; /* a dependency is not yet met */
+  int64_t submit, begin, deadline;
+  int64_t start, end;  /* running: expected end; ended: the real one; pending: 0 */
+  int64_t suspended_s; /* seconds spent suspended so far */
+  uint32_t time_limit_min;
+  uint32_t site_factor; /* as it is now, without NICE_OFFSET */
+  const char *user, *account, *partition;
+  const char *admin_comment, *state_desc, *resv_name;
+  const char *tres_req, *tres_alloc; /* tres_fmt_req_str, tres_fmt_alloc_str */
+  market_size_t size;
+  const market_alloc_t* allocs; /* running or suspended */
+  uint32_t alloc_count;
+  uint32_t cancelled_by; /* uid, UINT32_MAX when unknown */
 } market_job_t;
 
 /* Whether the pass needs this job at all: it runs, or its admin_comment is the market's. Cheap. */
-bool market_wants_job(int state, const char *admin_comment);
+bool market_wants_job(int state, const char* admin_comment);
 
 enum market_order_kind {
-	MARKET_SET_PRIORITY,  /* site_factor := number (without NICE_OFFSET), priority recomputed */
-	MARKET_HOLD,          /* hold, state_desc := text */
-	MARKET_RELEASE,       /* undo the market's hold */
-	MARKET_RESERVE,       /* create reservation `name` for uid, [start, end) on allocs */
-	MARKET_EXTEND,        /* move the end of reservation `name` to `end` */
-	MARKET_UNRESERVE,     /* delete reservation `name`; a pending job bound to it is unbound, not held */
-	MARKET_BIND,          /* bind job to reservation `name` */
-	MARKET_UNBIND,        /* take the job out of its reservation */
-	MARKET_SPLIT,         /* split every pending task of the array record into a record of its own */
-	MARKET_SET_COMMENT,   /* admin_comment := text */
-	MARKET_SET_REASON,    /* state_desc := text (NULL: clear) */
+  MARKET_SET_PRIORITY, /* site_factor := number (without NICE_OFFSET), priority recomputed */
+  MARKET_HOLD,         /* hold, state_desc := text */
+  MARKET_RELEASE,      /* undo the market's hold */
+  MARKET_RESERVE,      /* create reservation `name` for uid, [start, end) on allocs */
+  MARKET_EXTEND,       /* move the end of reservation `name` to `end` */
+  MARKET_UNRESERVE, /* delete reservation `name`; a pending job bound to it is unbound, not held */
+  MARKET_BIND,      /* bind job to reservation `name` */
+  MARKET_UNBIND,    /* take the job out of its reservation */
+  MARKET_SPLIT,     /* split every pending task of the array record into a record of its own */
+  MARKET_SET_COMMENT, /* admin_comment := text */
+  MARKET_SET_REASON,  /* state_desc := text (NULL: clear) */
 };
 
 typedef struct market_order {
-	int kind;
-	uint32_t job_id;
-	uint32_t number;
-	uint32_t uid;
-	const char *name, *text, *account;
-	int64_t start, end;
-	const market_alloc_t *allocs; /* nodes in increasing order */
-	uint32_t alloc_count;
+  int kind;
+  uint32_t job_id;
+  uint32_t number;
+  uint32_t uid;
+  const char *name, *text, *account;
+  int64_t start, end;
+  const market_alloc_t* allocs; /* nodes in increasing order */
+  uint32_t alloc_count;
 } market_order_t;
 
-/* One pass: all jobs that market_wants_job, and the names of all reservations that begin with MARKET_RESV_PREFIX.
- * Returns orders to carry out in order under the same slurmctld locks; they live until the next pass. */
+/* One pass: all jobs that market_wants_job, and the names of all reservations that begin with
+ * MARKET_RESV_PREFIX. Returns orders to carry out in order under the same slurmctld locks; they
+ * live until the next pass. */
 #define MARKET_RESV_PREFIX "market_"
-size_t market_pass(const market_job_t *jobs, size_t job_count, const char *const *resv_names, size_t resv_count,
-		   int64_t now, const market_order_t **orders);
+size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
+                   size_t resv_count, int64_t now, const market_order_t** orders);
 
 /* Tells that an order could not be carried out ("nodes busy"); the market plans again. */
-void market_order_failed(const market_order_t *order, const char *why, int64_t now);
+void market_order_failed(const market_order_t* order, const char* why, int64_t now);
 
-/* site_factor for a job, to be set before multifactor computes its priority (priority_p_set); 0 for unknown jobs. */
-uint32_t market_site_factor(uint32_t job_id, const char *admin_comment);
+/* site_factor for a job, to be set before multifactor computes its priority (priority_p_set); 0 for
+ * unknown jobs. */
+uint32_t market_site_factor(uint32_t job_id, const char* admin_comment);
 
-/* ---- the end of a run ----------------------------------------------------------------------------------------- */
+/* ---- the end of a run ---- */
 
-/* settle. Queues the ledger's entries and writes the new admin_comment into `comment` (MARKET_COMMENT_MAX bytes);
- * returns false when the job is not the market's (comment untouched). */
-bool market_job_ended(const market_job_t *job, int64_t now, char *comment, size_t size);
+/* settle. Queues the ledger's entries and writes the new admin_comment into `comment`
+ * (MARKET_COMMENT_MAX bytes); returns false when the job is not the market's (comment untouched).
+ */
+bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size);
 
 #ifdef __cplusplus
 }

@@ -27,8 +27,8 @@ enum class ArrayFunding { kWhole, kPerTask };
 enum class UnbidJobs { kBestEffort, kRefuse };
 
 struct TresWeight {
-  std::string tres;      ///< "cpu", "mem" (weight per GB), "node", "gres/gpu", "gres/gpu:a100"
-  double weight = 0;     ///< billing units per CPU, GB, node, gres
+  std::string tres;   ///< "cpu", "mem" (weight per GB), "node", "gres/gpu", "gres/gpu:a100"
+  double weight = 0;  ///< billing units per CPU, GB, node, gres
 };
 
 struct Ends {
@@ -36,22 +36,23 @@ struct Ends {
   EndRule failed = EndRule::kCharge;
   EndRule timeout = EndRule::kCharge;
   EndRule out_of_memory = EndRule::kCharge;
-  EndRule cancelled = EndRule::kCharge;               ///< while running
+  EndRule cancelled = EndRule::kCharge;  ///< while running
   EndRule cancelled_before_start = EndRule::kFree;
   EndRule node_fail = EndRule::kFree;
   EndRule boot_fail = EndRule::kFree;
   EndRule preempted = EndRule::kFree;
   EndRule requeued = EndRule::kFree;
-  EndRule deadline = EndRule::kFree;                  ///< Slurm dropped it at its deadline before it ran to its end
-  EndRule late = EndRule::kRefund;                    ///< ended after the promised completion through no fault of the job
+  EndRule deadline = EndRule::kFree;  ///< Slurm dropped it at its deadline before it ran to its end
+  EndRule late =
+      EndRule::kRefund;  ///< ended after the promised completion through no fault of the job
 };
 
 struct Config {
-  std::string file;                                   ///< where it was read from
-  std::string database;                               ///< path of the ledger
+  std::string file;      ///< where it was read from
+  std::string database;  ///< path of the ledger
   std::string mechanism = "era";
   std::string currency = "credits";
-  std::vector<std::string> partitions;                ///< that trade; empty: all
+  std::vector<std::string> partitions;  ///< that trade; empty: all
   UnbidJobs unbid = UnbidJobs::kBestEffort;
   OnError on_error = OnError::kRefuse;
   NoFunds no_funds = NoFunds::kRefuse;
@@ -64,30 +65,32 @@ struct Config {
 
   BillingRule billing_rule = BillingRule::kSum;
   std::vector<TresWeight> weights = {{"cpu", 1.0}};
-  double floor_price = 0.1;                           ///< credits per billing-hour
+  double floor_price = 0.1;  ///< credits per billing-hour
   double cap_price = 1.0;
-  double fixed_price = 0.1;                           ///< first_fit, on_demand
+  double fixed_price = 0.1;  ///< first_fit, on_demand
 
-  Time slot = 60;                                     ///< grid of planned starts, seconds
+  Time slot = 60;  ///< grid of planned starts, seconds
   Time horizon = 7 * 86400;
-  Time start_slack = 60;                              ///< planned time beyond the time limit, for start-up and clean-up
-  Time reservation_lead = 86400;                      ///< real reservations are made this long ahead
-  std::uint32_t interval_ms = 1000;                   ///< between two passes of the market's thread
-  std::uint32_t priority = 1000000;                   ///< site_factor of an accepted job
+  Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
+  Time reservation_lead = 86400;  ///< real reservations are made this long ahead
+  std::uint32_t interval_ms = 1000;  ///< between two passes of the market's thread
+  std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";
   Time predictor_history = 28 * 86400;
   Time predictor_cycle = 7 * 86400;
 
-  std::string jobcomp;                                ///< the site's own jobcomp plugin; empty: none
+  std::string jobcomp;  ///< the site's own jobcomp plugin; empty: none
 
-  /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu", unknown names weigh 0.
+  /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu",
+  /// unknown names weigh 0.
   double weight_of(std::string_view tres) const;
 };
 
-/// Reads and validates a file with libconfig. Money, prices, weights are quoted decimal strings and durations Slurm's
-/// duration strings (libconfig wraps large integers silently, so bare numbers are refused where a string is meant).
-/// Fails with "FILE:LINE: KEY: VALUE: what is allowed"; unknown keys are failures. The file is never half applied.
+/// Reads and validates a file with libconfig. Money, prices, weights are quoted decimal strings and
+/// durations Slurm's duration strings (libconfig wraps large integers silently, so bare numbers are
+/// refused where a string is meant). Fails with "FILE:LINE: KEY: VALUE: what is allowed"; unknown
+/// keys are failures. The file is never half applied.
 Result<Config> load_config(const std::string& path);
 
 }  // namespace market

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The books: accounts and immutable transfers in double entry, in SQLite. core/ledger/README.md describes the tables.
+// The books: accounts and immutable transfers in double entry, in SQLite. core/ledger/README.md
+// describes the tables.
 #pragma once
 
 #include <cstdint>
@@ -31,38 +32,40 @@ struct SegmentKey {
 /// What a bill shows of a run. Fields unknown as yet are 0 or empty.
 struct Segment {
   SegmentKey key;
-  std::uint32_t array_job_id = 0;     ///< 0: not a task of an array
+  std::uint32_t array_job_id = 0;  ///< 0: not a task of an array
   std::uint32_t array_task_id = 0;
   std::uint32_t uid = 0;
   std::string user, account, partition, state, mechanism, tres, note;
   Time planned_start = 0, promised_end = 0, start = 0, end = 0;
-  Time suspended = 0;                 ///< seconds
-  Time elapsed = 0;                   ///< seconds it ran, without the suspended ones
-  double billing = 0;                 ///< billing units
+  Time suspended = 0;  ///< seconds
+  Time elapsed = 0;    ///< seconds it ran, without the suspended ones
+  double billing = 0;  ///< billing units
   Money quoted, charged, refunded;
 };
 
 /// Sets funds aside for a run. Fails softly (Outcome::kNoFunds) when the account cannot cover it.
 struct PlaceLien {
-  Segment segment;                    ///< quoted is the amount
+  Segment segment;  ///< quoted is the amount
 };
 /// Changes the lien of a run to a new amount (a rebid, another size): void and place in one.
 struct ChangeLien {
   Segment segment;
 };
-/// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back. Idempotent: a second
-/// settlement of the same run changes nothing. Without a lien (it was never flushed) the charge is posted directly.
+/// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back.
+/// Idempotent: a second settlement of the same run changes nothing. Without a lien (it was never
+/// flushed) the charge is posted directly.
 struct Settle {
   Segment segment;
 };
-/// The lien returns whole; the run will not be billed (cancelled before start, never confirmed, orphaned).
+/// The lien returns whole; the run will not be billed (cancelled before start, never confirmed,
+/// orphaned).
 struct VoidLien {
   SegmentKey key;
   std::string note;
 };
 /// A bid as it was made, for demand prediction; accepted or not.
 struct RecordBid {
-  std::string id;                     ///< idempotency key
+  std::string id;  ///< idempotency key
   PastBid bid;
   std::string partition, account;
   std::uint32_t uid = 0;
@@ -76,7 +79,7 @@ enum class Outcome { kDone, kAlreadyDone, kNoFunds, kNoAccount };
 
 struct Balance {
   std::string account;
-  Money posted;                       ///< what the account owns, liens included
+  Money posted;  ///< what the account owns, liens included
   Money liens;
   Money available() const { return posted - liens; }
 };
@@ -84,7 +87,7 @@ struct Balance {
 struct AccountInfo {
   Balance balance;
   std::string note;
-  std::vector<std::string> members;   ///< user names
+  std::vector<std::string> members;  ///< user names
 };
 
 struct OpenLien {
@@ -96,21 +99,21 @@ struct Entry {
   std::int64_t id = 0;
   Time time = 0;
   std::string kind, account, counterpart, note, segment_key;
-  Money amount;                       ///< signed, as seen from `account`
+  Money amount;  ///< signed, as seen from `account`
 };
 
 struct SegmentFilter {
-  std::optional<Time> since, until;   ///< runs that ended in [since, until)
+  std::optional<Time> since, until;  ///< runs that ended in [since, until)
   std::vector<std::string> accounts, users, partitions, mechanisms, states;
   std::vector<std::uint32_t> jobs;
-  bool open_too = false;              ///< runs with a lien and no settlement yet
+  bool open_too = false;  ///< runs with a lien and no settlement yet
 };
 
 struct CheckReport {
   std::int64_t transfers = 0;
   std::int64_t open_liens = 0;
-  Money sum;                          ///< over all accounts, must be 0
-  std::vector<std::string> faults;    ///< one line each; empty when the books balance
+  Money sum;                        ///< over all accounts, must be 0
+  std::vector<std::string> faults;  ///< one line each; empty when the books balance
   int schema = 0;
 };
 
@@ -119,8 +122,8 @@ enum class Mode { kReadOnly, kReadWrite, kCreate };
 /// One connection. Not thread safe; each thread opens its own. No method throws.
 class Ledger {
  public:
-  /// Opens (kCreate: makes, mode 0600) the database, upgrading an older schema in place after a copy beside it;
-  /// refuses a newer one. ":memory:" works for tests.
+  /// Opens (kCreate: makes, mode 0600) the database, upgrading an older schema in place after a
+  /// copy beside it; refuses a newer one. ":memory:" works for tests.
   static Result<Ledger> open(const std::string& path, Mode mode);
   Ledger(Ledger&&) noexcept;
   Ledger& operator=(Ledger&&) noexcept;
@@ -131,15 +134,18 @@ class Ledger {
   Result<void> set_members(const std::string& account, const std::vector<std::string>& add,
                            const std::vector<std::string>& remove);
   Result<void> deposit(const std::string& account, Money amount, const std::string& note, Time now);
-  Result<void> withdraw(const std::string& account, Money amount, const std::string& note, Time now);
-  Result<void> transfer(const std::string& from, const std::string& to, Money amount, const std::string& note, Time now);
-  /// Refunds part of what the runs of a job were charged; never more than charged − refunded in total, and not after
-  /// `window` seconds from the run's end unless `force`. The newest run is refunded first.
-  Result<void> refund(const std::string& cluster, std::uint32_t job_id, Money amount, Time window, bool force,
-                      const std::string& note, Time now);
+  Result<void> withdraw(const std::string& account, Money amount, const std::string& note,
+                        Time now);
+  Result<void> transfer(const std::string& from, const std::string& to, Money amount,
+                        const std::string& note, Time now);
+  /// Refunds part of what the runs of a job were charged; never more than charged − refunded in
+  /// total, and not after `window` seconds from the run's end unless `force`. The newest run is
+  /// refunded first.
+  Result<void> refund(const std::string& cluster, std::uint32_t job_id, Money amount, Time window,
+                      bool force, const std::string& note, Time now);
 
-  // What the market does: all operations in one transaction (group commit), outcomes in order. A failure means that
-  // nothing was written and the same operations can be tried again.
+  // What the market does: all operations in one transaction (group commit), outcomes in order. A
+  // failure means that nothing was written and the same operations can be tried again.
   Result<std::vector<Outcome>> apply(const std::vector<Operation>& operations, Time now);
 
   // Reading.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A bid: what a job wants, when, and what it is worth. Request is the part that a posted price may see.
+// A bid: what a job wants, when, and what it is worth. Request is the part that a posted price may
+// see.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,19 @@ namespace market {
 /// Seconds since the epoch, and spans of seconds.
 using Time = std::int64_t;
 
-/// Everything about a job but its worth. Mechanisms that post prices get this and nothing else (invariant 1).
+/// Everything about a job but its worth. Mechanisms that post prices get this and nothing else
+/// (invariant 1).
 struct Request {
   std::string partition;
   Demand demand;
-  Time earliest = 0;      ///< not before (--begin, else now)
-  Time deadline = 0;      ///< must have ended by (exclusive); the market fills in earliest + horizon when none was given
-  Time duration = 0;      ///< the time limit, seconds
+  Time earliest = 0;  ///< not before (--begin, else now)
+  Time deadline = 0;  ///< must have ended by (exclusive); the market fills in earliest + horizon
+                      ///< when none was given
+  Time duration = 0;  ///< the time limit, seconds
 };
 
-/// A job's worth: a budget with an optional deadline, or a sigmoid of the delay since submission; exactly one is set.
+/// A job's worth: a budget with an optional deadline, or a sigmoid of the delay since submission;
+/// exactly one is set.
 struct Worth {
   std::optional<Money> budget;
   std::optional<Sigmoid> value;

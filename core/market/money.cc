@@ -10,14 +10,17 @@ namespace market {
 namespace {
 
 constexpr int kDecimals = 6;
-constexpr const char* kAllowed = "credits as a decimal number with at most 6 decimals, such as 40 or 38.90";
+constexpr const char* kAllowed =
+    "credits as a decimal number with at most 6 decimals, such as 40 or 38.90";
 
 std::int64_t saturate(__int128 micro) {
   return static_cast<std::int64_t>(
       std::clamp<__int128>(micro, -static_cast<__int128>(Money::kMaxMicro), Money::kMaxMicro));
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 }  // namespace
 

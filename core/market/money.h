@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Exact money: integer micro-credits. No floating point is ever stored; prices computed in floating point by a
-// mechanism become money once, through from_credits(), rounded to the nearest micro-credit.
+// Exact money: integer micro-credits. No floating point is ever stored; prices computed in floating
+// point by a mechanism become money once, through from_credits(), rounded to the nearest
+// micro-credit.
 #pragma once
 
 #include <compare>
@@ -15,17 +16,20 @@ namespace market {
 class Money {
  public:
   static constexpr std::int64_t kMicroPerCredit = 1'000'000;
-  /// Largest amount the market handles: 9·10^12 credits; sums of a million of them are refused, not wrapped.
+  /// Largest amount the market handles: 9·10^12 credits; sums of a million of them are refused, not
+  /// wrapped.
   static constexpr std::int64_t kMaxMicro = 9'000'000'000'000'000'000;
 
   constexpr Money() = default;
   static constexpr Money from_micro(std::int64_t micro) { return Money(micro); }
 
-  /// Nearest micro-credit to `credits` (ties away from zero). Fails when not finite or out of range.
+  /// Nearest micro-credit to `credits` (ties away from zero). Fails when not finite or out of
+  /// range.
   static Result<Money> from_credits(double credits);
 
-  /// Parses decimal credits as a user types them: "40", "38.90", ".5", at most six decimals, no sign, no exponent.
-  /// Fails with what is allowed when the text is anything else, too large, or not plain ASCII.
+  /// Parses decimal credits as a user types them: "40", "38.90", ".5", at most six decimals, no
+  /// sign, no exponent. Fails with what is allowed when the text is anything else, too large, or
+  /// not plain ASCII.
   static Result<Money> parse(std::string_view text);
 
   constexpr std::int64_t micro() const { return micro_; }
@@ -34,8 +38,8 @@ class Money {
   /// Decimal credits with at least two and at most six decimals: "38.90", "0.000001", "-3.00".
   std::string to_string() const;
 
-  /// this · numerator / denominator rounded to the nearest micro-credit (ties away from zero), in 128 bits.
-  /// Requires denominator > 0 and a result in range.
+  /// this · numerator / denominator rounded to the nearest micro-credit (ties away from zero), in
+  /// 128 bits. Requires denominator > 0 and a result in range.
   Money scaled(std::int64_t numerator, std::int64_t denominator) const;
 
   /// Sum and difference, saturating at ±kMaxMicro instead of overflowing.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a job asks for, in Slurm's words: TRES totals for the price, a shape for the places on nodes.
+// What a job asks for, in Slurm's words: TRES totals for the price, a shape for the places on
+// nodes.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,15 @@
 
 namespace market {
 
-/// TRES totals of one job. Names as in Slurm: "cpu" (CPUs), "mem" (MB), "node", "gres/gpu", "gres/gpu:a100".
-/// A typed gres counts under its typed name only; TresPrice (config) falls back from "gres/gpu:a100" to "gres/gpu".
+/// TRES totals of one job. Names as in Slurm: "cpu" (CPUs), "mem" (MB), "node", "gres/gpu",
+/// "gres/gpu:a100". A typed gres counts under its typed name only; TresPrice (config) falls back
+/// from "gres/gpu:a100" to "gres/gpu".
 using Tres = std::map<std::string, std::int64_t, std::less<>>;
 
-/// Parses Slurm's own text form "cpu=4,mem=4G,node=1,billing=4,gres/gpu=4,gres/gpu:a100=4" (job_record_t's
-/// tres_fmt_req_str and tres_fmt_alloc_str). Memory comes out in MB; "billing" and "energy" are dropped; an untyped
-/// gres count is reduced by its typed counts so that nothing counts twice. Fails on text of another form.
+/// Parses Slurm's own text form "cpu=4,mem=4G,node=1,billing=4,gres/gpu=4,gres/gpu:a100=4"
+/// (job_record_t's tres_fmt_req_str and tres_fmt_alloc_str). Memory comes out in MB; "billing" and
+/// "energy" are dropped; an untyped gres count is reduced by its typed counts so that nothing
+/// counts twice. Fails on text of another form.
 Result<Tres> parse_tres(std::string_view text);
 
 /// Sizes as sbatch's options give them; 0 or empty: not given.
@@ -28,22 +31,24 @@ struct SizeOptions {
   std::uint32_t tasks = 0;
   std::uint32_t cpus_per_task = 0;
   std::uint32_t tasks_per_node = 0;
-  std::uint32_t min_cpus = 0;         ///< job_desc_msg_t.min_cpus: CPUs for the whole job
+  std::uint32_t min_cpus = 0;  ///< job_desc_msg_t.min_cpus: CPUs for the whole job
   std::uint64_t mem_per_node_mb = 0;
   std::uint64_t mem_per_cpu_mb = 0;
-  std::string tres_per_job, tres_per_node, tres_per_socket, tres_per_task;  ///< "gres:gpu:a100:4,gres:…"
-  std::string req_nodes, exc_nodes;   ///< plain comma lists of node names (already expanded)
-  std::string features;               ///< only plain names joined by "&"
+  std::string tres_per_job, tres_per_node, tres_per_socket,
+      tres_per_task;                 ///< "gres:gpu:a100:4,gres:…"
+  std::string req_nodes, exc_nodes;  ///< plain comma lists of node names (already expanded)
+  std::string features;              ///< only plain names joined by "&"
   bool exclusive = false;
 };
 
-/// Where a job fits: `nodes` nodes (0: any number), each with whole multiples of `cpus_per_task` CPUs.
+/// Where a job fits: `nodes` nodes (0: any number), each with whole multiples of `cpus_per_task`
+/// CPUs.
 struct Shape {
   std::uint32_t min_nodes = 1;
-  std::uint32_t max_nodes = 0;        ///< 0: no limit
-  std::uint32_t cpus = 1;             ///< for the whole job
+  std::uint32_t max_nodes = 0;  ///< 0: no limit
+  std::uint32_t cpus = 1;       ///< for the whole job
   std::uint32_t cpus_per_task = 1;
-  std::uint32_t tasks_per_node = 0;   ///< 0: free
+  std::uint32_t tasks_per_node = 0;  ///< 0: free
   std::uint64_t mem_per_node_mb = 0;
   std::uint64_t mem_per_cpu_mb = 0;
   std::map<std::string, std::int64_t> gres_per_node;  ///< least on every node used
@@ -52,10 +57,11 @@ struct Shape {
   bool exclusive = false;
 };
 
-/// TRES totals and shape of one job (or one array task) from sbatch's options; GPUs asked for by --gres, --gpus,
-/// --gpus-per-node, --gpus-per-task and --gpus-per-socket come out the same when they are the same GPUs.
-/// Memory that is not given counts 0 here. Fails, naming the option, on what the market cannot price or place
-/// (features with operators other than "&", malformed gres).
+/// TRES totals and shape of one job (or one array task) from sbatch's options; GPUs asked for by
+/// --gres, --gpus,
+/// --gpus-per-node, --gpus-per-task and --gpus-per-socket come out the same when they are the same
+/// GPUs. Memory that is not given counts 0 here. Fails, naming the option, on what the market
+/// cannot price or place (features with operators other than "&", malformed gres).
 struct Demand {
   Tres tres;
   Shape shape;

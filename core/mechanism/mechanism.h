@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The interface between the façade and the mechanisms. core/mechanism/README.md tells how each mechanism answers.
+// The interface between the façade and the mechanisms. core/mechanism/README.md tells how each
+// mechanism answers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace market {
 
-/// Totals of what the market sells, and what holders other than accepted bids occupy of it until a known time.
+/// Totals of what the market sells, and what holders other than accepted bids occupy of it until a
+/// known time.
 struct Capacity {
   struct Busy {
     Tres tres;
@@ -33,8 +35,8 @@ struct PastBid {
   double value = 0;  ///< credits: the budget, or the sigmoid's maximum
 };
 
-/// Price of every start in a request's window: credits[k] is the total for starting at first_start + k·slot,
-/// infinity where the slot is not for sale.
+/// Price of every start in a request's window: credits[k] is the total for starting at first_start
+/// + k·slot, infinity where the slot is not for sale.
 struct PriceList {
   Time first_start = 0;
   Time slot = 60;
@@ -51,8 +53,9 @@ class Mechanism {
   virtual void update(const Capacity& capacity, Time now) = 0;
 };
 
-/// A mechanism that posts prices. It never sees what the bid at hand is worth: requests carry no value, and the façade
-/// makes the one comparison (ERA, section 3.1), so truthfulness in the value does not rest on anybody's care.
+/// A mechanism that posts prices. It never sees what the bid at hand is worth: requests carry no
+/// value, and the façade makes the one comparison (ERA, section 3.1), so truthfulness in the value
+/// does not rest on anybody's care.
 class PostedPrice : public Mechanism {
  public:
   /// Prices of the starts from max(request.earliest, now) to request.deadline − request.duration.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which cores of which nodes are taken when: by running jobs, by reservations of others, by planned starts.
-// Prices come from totals over time; this is what makes a promise keepable on real nodes.
+// Which cores of which nodes are taken when: by running jobs, by reservations of others, by planned
+// starts. Prices come from totals over time; this is what makes a promise keepable on real nodes.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ struct Node {
   std::string name;
   std::uint32_t cores = 1;
   std::uint32_t threads_per_core = 1;
-  std::uint64_t mem_mb = 0;                       ///< 0: memory is not consumable, any amount fits
-  std::map<std::string, std::int64_t> gres;       ///< "gpu:a100" → 4
+  std::uint64_t mem_mb = 0;                  ///< 0: memory is not consumable, any amount fits
+  std::map<std::string, std::int64_t> gres;  ///< "gpu:a100" → 4
   std::set<std::string> features;
   std::set<std::string> partitions;
-  bool usable = true;                             ///< up and not drained
+  bool usable = true;  ///< up and not drained
 };
 
 /// One node's part of a booking.
 struct Seat {
-  std::uint32_t node = 0;                         ///< index into the nodes
+  std::uint32_t node = 0;  ///< index into the nodes
   CoreSet cores;
   std::uint64_t mem_mb = 0;
   std::map<std::string, std::int64_t> gres;
@@ -58,16 +58,18 @@ class NodePlan {
   void set_nodes(std::vector<Node> nodes);
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  /// Books, replacing an earlier booking of the same key. Does not check for overlaps: what runs, runs.
+  /// Books, replacing an earlier booking of the same key. Does not check for overlaps: what runs,
+  /// runs.
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
   bool booked(const std::string& key) const;
 
-  /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`; bookings with key
-  /// `ignore` count as free. The same cores are held for the whole time, as Slurm does. Fewest nodes first, ties by
-  /// node order. Empty when it does not fit. Cost: linear in the bookings that overlap, on the nodes looked at.
-  std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start, Time end,
-                                 const std::string& ignore = {}) const;
+  /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`;
+  /// bookings with key `ignore` count as free. The same cores are held for the whole time, as Slurm
+  /// does. Fewest nodes first, ties by node order. Empty when it does not fit. Cost: linear in the
+  /// bookings that overlap, on the nodes looked at.
+  std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start,
+                                 Time end, const std::string& ignore = {}) const;
 
   /// Whether `shape` would fit on the empty cluster ("larger than the cluster" when not).
   bool fits_empty(const Shape& shape, const std::string& partition) const;

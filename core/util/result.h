@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Expected values: what may fail for a reason that a user or an administrator must read returns Result<T>.
+// Expected values: what may fail for a reason that a user or an administrator must read returns
+// Result<T>.
 #pragma once
 
 #include <string>

@@ -10,9 +10,10 @@
 
 namespace market {
 
-/// Value of completing `delay` seconds after submission: max / (1 + exp(a (delay − b))), b = (drop + zero)/2,
-/// a = 2 ln((1 − ε)/ε)/(zero − drop), ε = 0.01, so that 99 % is left at `drop` and 1 % at `zero`
-/// (incentive-compatible contracts, section II; the constant ε is this project's choice, see spec of `smarket solve contracts`).
+/// Value of completing `delay` seconds after submission: max / (1 + exp(a (delay − b))), b = (drop
+/// + zero)/2, a = 2 ln((1 − ε)/ε)/(zero − drop), ε = 0.01, so that 99 % is left at `drop` and 1 %
+/// at `zero` (incentive-compatible contracts, section II; the constant ε is this project's choice,
+/// see spec of `smarket solve contracts`).
 struct Sigmoid {
   Money max;
   std::int64_t drop = 0;  ///< seconds after submission, >= 0
@@ -21,10 +22,11 @@ struct Sigmoid {
   /// Credits; 0 where the exponential overflows.
   double value_at(double delay_seconds) const;
 
-  /// Parses "MAX:DROP:ZERO" with MAX in credits and DROP, ZERO in Slurm's durations. Slurm's durations contain colons
-  /// themselves, so the two durations are separated by the *last* split that parses: "40:2:00:00:4:00:00" is
-  /// 40, 2:00:00, 4:00:00; where several splits parse, the one with equally many fields on both sides is meant,
-  /// and any other ambiguity is refused. Fails naming what is allowed.
+  /// Parses "MAX:DROP:ZERO" with MAX in credits and DROP, ZERO in Slurm's durations. Slurm's
+  /// durations contain colons themselves, so the two durations are separated by the *last* split
+  /// that parses: "40:2:00:00:4:00:00" is 40, 2:00:00, 4:00:00; where several splits parse, the one
+  /// with equally many fields on both sides is meant, and any other ambiguity is refused. Fails
+  /// naming what is allowed.
   static Result<Sigmoid> parse(std::string_view text);
 };
 
