@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The entry of every mechanism that solve() knows. To add one: a file with the function, a line
+// here, a line in solve.cc.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace market::solving {
+
+/// Reads an instance, throws InputError (json_fields.h) when it breaks a rule, and returns the
+/// result.
+using Solver = nlohmann::ordered_json (*)(const nlohmann::json& input);
+
+nlohmann::ordered_json era_predict(const nlohmann::json& input);
+
+}  // namespace market::solving
