@@ -22,11 +22,11 @@ struct Sigmoid {
   /// Credits; 0 where the exponential overflows.
   double value_at(double delay_seconds) const;
 
-  /// Parses "MAX:DROP:ZERO" with MAX in credits and DROP, ZERO in Slurm's durations. Slurm's
-  /// durations contain colons themselves, so the two durations are separated by the *last* split
-  /// that parses: "40:2:00:00:4:00:00" is 40, 2:00:00, 4:00:00; where several splits parse, the one
-  /// with equally many fields on both sides is meant, and any other ambiguity is refused. Fails
-  /// naming what is allowed.
+  /// Parses "MAX:DROP:ZERO" with MAX in credits and DROP < ZERO in Slurm's durations. Slurm's
+  /// durations contain colons themselves, so every split into two durations in increasing order is
+  /// a reading: "40:2:00:00:4:00:00" is 40, 2:00:00, 4:00:00. Among several readings the one with
+  /// equally many fields on both sides is meant; any other ambiguity is refused. Fails naming what
+  /// is allowed.
   static Result<Sigmoid> parse(std::string_view text);
 };
 
