@@ -47,7 +47,8 @@ struct Segment {
 struct PlaceLien {
   Segment segment;  ///< quoted is the amount
 };
-/// Changes the lien of a run to a new amount (a rebid, another size): void and place in one.
+/// Changes the lien of a run to a new amount or account (a rebid, another size): void and place in
+/// one. Places it when there is none.
 struct ChangeLien {
   Segment segment;
 };
@@ -75,7 +76,14 @@ struct RecordBid {
 };
 using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid>;
 
-enum class Outcome { kDone, kAlreadyDone, kNoFunds, kNoAccount };
+enum class Outcome {
+  kDone,
+  kAlreadyDone,
+  kNoFunds,
+  kNoAccount,
+  kRefused,  ///< cannot be written ever (negative, refunded > charged, out of range): do not try
+             ///< again
+};
 
 struct Balance {
   std::string account;

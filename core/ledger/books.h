@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows of the ledger: accounts, transfers and segments, with the rules that hold for each change.
+// Private to the ledger; every function runs inside the caller's transaction and throws Failure
+// when the database fails or a rule refuses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/ledger/ledger.h"
+#include "core/ledger/schema.h"
+#include "core/ledger/sqlite.h"
+
+namespace market::ledger {
+
+/// Account names as stored: ASCII lower case, as Slurm keeps them.
+std::string lower_case(std::string_view text);
+
+struct AccountRow {
+  std::int64_t id = 0;
+  std::string name;
+  Money posted, liens;
+  Money available() const { return posted - liens; }
+};
+
+std::optional<AccountRow> find_account(Database& database, std::string_view name);
+AccountRow account_by_id(Database& database, std::int64_t id);
+/// As find_account, but an unknown name is a Failure that says so.
+AccountRow require_account(Database& database, std::string_view name);
+
+enum class Kind { kDeposit, kWithdraw, kTransfer, kLien, kCharge, kVoid, kRefund };
+std::string_view kind_name(Kind kind);
+
+/// A transfer about to be written: `amount` leaves `debit` and reaches `credit`. Liens and voids
+/// move nothing yet.
+struct Transfer {
+  std::string key;  ///< empty: a deposit, withdrawal or transfer, numbered by its row
+  Time time = 0;
+  Kind kind = Kind::kTransfer;
+  std::int64_t debit = 0, credit = 0;  ///< account ids
+  Money amount;
+  std::optional<std::int64_t> resolves;  ///< the lien's row
+  std::optional<std::int64_t> segment;
+  std::string note;
+};
+
+/// Writes the transfer and the balances it changes; returns its row. Refuses what would leave the
+/// range of Money.
+std::int64_t post(Database& database, const Transfer& transfer);
+/// Whether `amount` can leave `debit` and reach `credit` without leaving the range of Money.
+bool fits(Database& database, std::int64_t debit, std::int64_t credit, Money amount);
+
+struct OpenLienRow {
+  std::int64_t id = 0;
+  std::int64_t account = 0;
+  Money amount;
+};
+
+struct SegmentRow {
+  std::int64_t id = 0;
+  Segment segment;
+  bool settled = false;
+  std::optional<OpenLienRow> lien;
+};
+
+std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key);
+/// Reads a segment from a row of `SELECT <segment_columns()> FROM segment`.
+Segment read_segment(const Statement& row);
+std::string segment_columns();
+/// Inserts the segment or fills in what it says newly (0 and empty mean not known); returns its
+/// row.
+std::int64_t store_segment(Database& database, const Segment& segment,
+                           const std::optional<SegmentRow>& known);
+/// How many transfers of `kind` the segment has.
+std::int64_t count_transfers(Database& database, std::int64_t segment, Kind kind);
+
+/// TRES as "cpu=4,mem=4096" and back.
+std::string encode_tres(const Tres& tres);
+Tres decode_tres(std::string_view text);
+
+/// What the market does (core/ledger/ledger.h).
+Outcome apply_one(Database& database, const Operation& operation, Time now);
+/// Refund by an administrator (Ledger::refund).
+struct RefundRequest {
+  std::string cluster;
+  std::uint32_t job_id = 0;
+  Money amount;
+  Time window = 0;
+  bool force = false;
+  std::string note;
+};
+void refund_job(Database& database, const RefundRequest& request, Time now);
+
+/// Recomputes the books from the transfers (Ledger::check).
+CheckReport check_books(Database& database);
+
+}  // namespace market::ledger

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What commands and the market read from the books.
+#include <fmt/format.h>
+
+#include "core/ledger/books.h"
+#include "core/ledger/ledger_impl.h"
+
+namespace market::ledger {
+namespace {
+
+std::vector<std::string> members_of(Database& database, std::int64_t account) {
+  Statement query = database.prepare("SELECT user FROM member WHERE account = ? ORDER BY user");
+  query.bind(account);
+  std::vector<std::string> members;
+  while (query.step()) members.push_back(query.text(0));
+  return members;
+}
+
+/// A WHERE clause that grows by AND, with the texts of its marks.
+struct Condition {
+  std::string sql = "1";
+  std::vector<std::string> texts;
+
+  void one_of(std::string_view expression, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    sql += fmt::format(" AND {} IN ({})", expression,
+                       fmt::join(std::vector<char>(values.size(), '?'), ", "));
+    texts.insert(texts.end(), values.begin(), values.end());
+  }
+};
+
+std::vector<std::string> lower_case_all(std::vector<std::string> names) {
+  for (std::string& name : names) name = lower_case(name);
+  return names;
+}
+
+Condition condition_of(const SegmentFilter& filter) {
+  Condition condition;
+  std::string when = "status <> 'open'";
+  if (filter.since) when += fmt::format(" AND \"end\" >= {}", *filter.since);
+  if (filter.until) when += fmt::format(" AND \"end\" < {}", *filter.until);
+  condition.sql =
+      filter.open_too ? fmt::format("({} OR status = 'open')", when) : fmt::format("({})", when);
+  if (!filter.jobs.empty()) {
+    condition.sql += fmt::format(" AND (job_id IN ({0}) OR array_job_id IN ({0}))",
+                                 fmt::join(filter.jobs, ", "));
+  }
+  condition.one_of("account", lower_case_all(filter.accounts));
+  condition.one_of("user", filter.users);
+  condition.one_of("partition", filter.partitions);
+  condition.one_of("lower(state)", lower_case_all(filter.states));
+  // "era" means every version of the rule, "era/1" just that one.
+  std::vector<std::string> versions, names;
+  for (const std::string& mechanism : filter.mechanisms) {
+    (mechanism.find('/') == std::string::npos ? names : versions).push_back(mechanism);
+  }
+  Condition mechanism;
+  mechanism.sql = "0";
+  const auto either = [&](std::string_view expression, const std::vector<std::string>& values) {
+    Condition one;
+    one.one_of(expression, values);
+    if (!values.empty()) mechanism.sql += fmt::format(" OR ({})", one.sql);
+    mechanism.texts.insert(mechanism.texts.end(), values.begin(), values.end());
+  };
+  either("mechanism", versions);
+  either("substr(mechanism, 1, instr(mechanism || '/', '/') - 1)", names);
+  if (!filter.mechanisms.empty()) {
+    condition.sql += fmt::format(" AND ({})", mechanism.sql);
+    condition.texts.insert(condition.texts.end(), mechanism.texts.begin(), mechanism.texts.end());
+  }
+  return condition;
+}
+
+Entry read_entry(const Statement& row, const AccountRow& account) {
+  Entry entry;
+  entry.id = row.integer(0);
+  entry.time = row.integer(1);
+  entry.kind = row.text(2);
+  entry.account = account.name;
+  entry.counterpart = row.text(3);
+  entry.note = row.text(4);
+  entry.segment_key = row.text(5);
+  entry.amount = Money::from_micro(row.integer(6));
+  return entry;
+}
+
+}  // namespace
+
+Result<std::vector<AccountInfo>> Ledger::accounts() const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    std::vector<AccountInfo> accounts;
+    Transaction transaction(database, Transaction::Kind::kRead);
+    Statement query = database.prepare(
+        "SELECT id, name, posted, liens, note FROM account WHERE system = 0 ORDER BY name");
+    while (query.step()) {
+      accounts.push_back({{query.text(1), Money::from_micro(query.integer(2)),
+                           Money::from_micro(query.integer(3))},
+                          query.text(4),
+                          members_of(database, query.integer(0))});
+    }
+    return accounts;
+  });
+}
+
+Result<std::vector<OpenLien>> Ledger::open_liens(const std::string& cluster) const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    std::vector<OpenLien> liens;
+    Statement query =
+        database.prepare(fmt::format("SELECT {} FROM segment WHERE lien IS NOT NULL AND cluster = "
+                                     "? ORDER BY job_id, submitted, restart",
+                                     segment_columns()));
+    query.bind(cluster);
+    while (query.step()) liens.push_back({read_segment(query)});
+    return liens;
+  });
+}
+
+Result<std::vector<PastBid>> Ledger::past_bids(Time since) const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    std::vector<PastBid> bids;
+    Statement query = database.prepare(
+        "SELECT submitted, earliest, deadline, duration, tres, value FROM bid WHERE submitted >= ? "
+        "ORDER BY submitted, id");
+    query.bind(since);
+    while (query.step()) {
+      bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
+                      decode_tres(query.text(4)), query.real(5)});
+    }
+    return bids;
+  });
+}
+
+Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    const Condition condition = condition_of(filter);
+    Statement query = database.prepare(
+        fmt::format("SELECT {} FROM segment WHERE {} ORDER BY job_id, submitted, restart",
+                    segment_columns(), condition.sql));
+    for (const std::string& text : condition.texts) query.bind(text);
+    std::vector<Segment> segments;
+    while (query.step()) segments.push_back(read_segment(query));
+    return segments;
+  });
+}
+
+Result<std::vector<Entry>> Ledger::entries(const std::string& account, Time since,
+                                           Time until) const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    Transaction transaction(database, Transaction::Kind::kRead);
+    const AccountRow self = require_account(database, account);
+    Statement query = database.prepare(
+        "SELECT transfer.id, time, kind, other.name, transfer.note, coalesce(segment.key, ''), "
+        "CASE WHEN debit = ?1 THEN -amount ELSE amount END FROM transfer "
+        "JOIN account AS other ON other.id = CASE WHEN debit = ?1 THEN credit ELSE debit END "
+        "LEFT JOIN segment ON segment.id = transfer.segment "
+        "WHERE (debit = ?1 OR credit = ?1) AND kind NOT IN ('lien', 'void') AND time >= ?2 AND "
+        "time < ?3 "
+        "ORDER BY time, transfer.id");
+    query.bind(self.id).bind(since).bind(until);
+    std::vector<Entry> entries;
+    while (query.step()) entries.push_back(read_entry(query, self));
+    return entries;
+  });
+}
+
+}  // namespace market::ledger
