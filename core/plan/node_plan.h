@@ -52,8 +52,17 @@ struct Seat {
 };
 using Placement = std::vector<Seat>;
 
+struct FreeNode;
+
 class NodePlan {
  public:
+  NodePlan() = default;
+  // The index by node points into the bookings.
+  NodePlan(const NodePlan&) = delete;
+  NodePlan& operator=(const NodePlan&) = delete;
+  NodePlan(NodePlan&&) = default;
+  NodePlan& operator=(NodePlan&&) = default;
+
   /// Nodes and their order; bookings on nodes that disappear are dropped, others are kept by name.
   void set_nodes(std::vector<Node> nodes);
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -71,7 +80,8 @@ class NodePlan {
   std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start,
                                  Time end, const std::string& ignore = {}) const;
 
-  /// Whether `shape` would fit on the empty cluster ("larger than the cluster" when not).
+  /// Whether `shape` would fit on the cluster if it were empty and all nodes usable ("larger than
+  /// the cluster" when not).
   bool fits_empty(const Shape& shape, const std::string& partition) const;
 
  private:
@@ -80,9 +90,33 @@ class NodePlan {
     Time end = 0;
     Placement placement;
   };
+  /// A seat of a booking as the index by node keeps it: times beside the pointer, so that most need
+  /// no look at the booking.
+  struct Held {
+    Time start = 0;
+    Time end = 0;
+    const Seat* seat = nullptr;
+    const Booking* booking = nullptr;
+  };
+  struct Window {
+    Time start = 0;
+    Time end = 0;
+    const Booking* ignore = nullptr;
+  };
+
+  void index(const Booking& booking);
+  void unindex(const Booking& booking);
+  std::vector<std::uint32_t> members(const std::string& partition) const;
+  std::optional<Placement> search(const Shape& shape, const std::string& partition,
+                                  const Window* window) const;
+  std::vector<const Held*> overlapping(std::uint32_t node, const Window& window) const;
+  bool subtract_bookings(const Shape& shape, const Window& window, FreeNode& free) const;
+
   std::vector<Node> nodes_;
+  std::map<std::string, std::vector<std::uint32_t>, std::less<>>
+      partitions_;  ///< node indices in node order
   std::map<std::string, Booking> bookings_;
-  std::vector<std::vector<const std::map<std::string, Booking>::value_type*>> by_node_;
+  std::vector<std::vector<Held>> by_node_;
 };
 
 }  // namespace market
