@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/config/reader.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+using config::Document;
+using config::Section;
+
+constexpr Time kMinute = 60;
+constexpr Time kHour = 3600;
+constexpr Time kDay = 86400;
+constexpr Time kTenYears = 3650 * kDay;
+constexpr double kHighestPrice = 1e6;
+constexpr double kLargestWeight = 1e6;
+constexpr Time kMostSlots = 100'000;
+
+template <class Enum>
+using Name = std::pair<const char*, Enum>;
+
+constexpr std::array<const char*, 3> kMechanisms = {"era", "first_fit", "on_demand"};
+constexpr std::array<const char*, 1> kPredictors = {"spread"};
+
+template <std::size_t N>
+void choose(Section& section, const char* key, const std::array<const char*, N>& names,
+            std::string& value) {
+  section.text(key, value);
+  if (std::find(names.begin(), names.end(), value) != names.end()) return;
+  section.fault(key, fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+bool is_plain_text(std::string_view text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void read_general(Section& root, Config& config) {
+  static constexpr std::array<Name<UnbidJobs>, 2> kUnbid{
+      {{"best_effort", UnbidJobs::kBestEffort}, {"refuse", UnbidJobs::kRefuse}}};
+  static constexpr std::array<Name<OnError>, 2> kOnError{
+      {{"unbilled", OnError::kUnbilled}, {"refuse", OnError::kRefuse}}};
+  static constexpr std::array<Name<NoFunds>, 2> kNoFunds{
+      {{"refuse", NoFunds::kRefuse}, {"wait", NoFunds::kWait}}};
+  static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
+      {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
+
+  root.text("database", config.database);
+  if (config.database.empty() || config.database.front() != '/') {
+    root.fault("database", "the absolute path of the ledger's file, in quotes");
+  }
+  choose(root, "mechanism", kMechanisms, config.mechanism);
+  root.text("currency", config.currency);
+  if (!is_plain_text(config.currency, 32)) root.fault("currency", "a word of at most 32 letters");
+  root.texts("partitions", config.partitions);
+  for (const std::string& name : config.partitions) {
+    const bool repeated = std::count(config.partitions.begin(), config.partitions.end(), name) > 1;
+    if (!is_plain_text(name, 256) || repeated) {
+      root.fault("partitions", "names of partitions, each once; [] means all");
+    }
+  }
+  root.choice<UnbidJobs>("unbid", kUnbid, config.unbid);
+  root.choice<OnError>("on_error", kOnError, config.on_error);
+  root.choice<NoFunds>("no_funds", kNoFunds, config.no_funds);
+  root.choice<ArrayFunding>("arrays", kArrays, config.arrays);
+  root.integer("max_array_tasks", 1, 100'000, config.max_array_tasks);
+  root.integer("priority", 1, 1'000'000'000, config.priority);
+  root.text("jobcomp", config.jobcomp);
+  const bool plugin_name =
+      config.jobcomp.rfind("jobcomp/", 0) == 0 && is_plain_text(config.jobcomp, 64);
+  if (!config.jobcomp.empty() && (!plugin_name || config.jobcomp == "jobcomp/market")) {
+    root.fault("jobcomp", "the site's own plugin, such as jobcomp/filetxt, or \"\" for none");
+  }
+}
+
+void read_charges(Section& root, Config& config) {
+  static constexpr std::array<Name<ChargeBasis>, 2> kBasis{
+      {{"reserved", ChargeBasis::kReserved}, {"used", ChargeBasis::kUsed}}};
+  static constexpr std::array<Name<EndRule>, 3> kRules{
+      {{"charge", EndRule::kCharge}, {"free", EndRule::kFree}, {"refund", EndRule::kRefund}}};
+  root.choice<ChargeBasis>("charge", kBasis, config.charge_basis);
+  root.duration("refund_window", 0, kTenYears, config.refund_window);
+  auto ends = root.group("ends");
+  if (!ends) return;
+  const std::pair<const char*, EndRule*> keys[] = {
+      {"completed", &config.ends.completed},
+      {"failed", &config.ends.failed},
+      {"timeout", &config.ends.timeout},
+      {"out_of_memory", &config.ends.out_of_memory},
+      {"cancelled", &config.ends.cancelled},
+      {"cancelled_before_start", &config.ends.cancelled_before_start},
+      {"node_fail", &config.ends.node_fail},
+      {"boot_fail", &config.ends.boot_fail},
+      {"preempted", &config.ends.preempted},
+      {"requeued", &config.ends.requeued},
+      {"deadline", &config.ends.deadline},
+      {"late", &config.ends.late}};
+  for (const auto& [key, rule] : keys) ends->choice<EndRule>(key, kRules, *rule);
+  ends->refuse_unknown_keys();
+}
+
+bool is_weighed(std::string_view tres) {
+  constexpr std::string_view kGres = "gres/";
+  if (tres == "cpu" || tres == "mem" || tres == "node") return true;
+  return tres.substr(0, kGres.size()) == kGres && tres.size() > kGres.size() &&
+         is_plain_text(tres, 256);
+}
+
+void read_weights(Section& prices, Config& config) {
+  if (!prices.has("weights")) return;
+  config.weights.clear();
+  bool any = false;
+  for (Section& section : prices.groups("weights")) {
+    TresWeight weight;
+    section.text("tres", weight.tres);
+    if (!is_weighed(weight.tres)) {
+      section.fault("tres", "cpu, mem, node or gres/NAME[:TYPE] such as gres/gpu:a100");
+    }
+    const bool repeated =
+        std::any_of(config.weights.begin(), config.weights.end(),
+                    [&weight](const TresWeight& other) { return other.tres == weight.tres; });
+    if (repeated) section.fault("tres", "each TRES once");
+    section.decimal("weight", kLargestWeight, weight.weight);
+    if (!section.has("weight")) section.fault("weight", "billing units for each, such as \"1\"");
+    section.refuse_unknown_keys();
+    any = any || weight.weight > 0;
+    config.weights.push_back(weight);
+  }
+  if (!any) prices.fault("weights", "at least one weight above 0");
+}
+
+void read_prices(Section& root, Config& config) {
+  static constexpr std::array<Name<BillingRule>, 2> kRules{
+      {{"sum", BillingRule::kSum}, {"max_tres", BillingRule::kMaxTres}}};
+  auto prices = root.group("prices");
+  if (!prices) return;
+  prices->choice<BillingRule>("rule", kRules, config.billing_rule);
+  prices->decimal("floor", kHighestPrice, config.floor_price);
+  prices->decimal("cap", kHighestPrice, config.cap_price);
+  prices->decimal("fixed", kHighestPrice, config.fixed_price);
+  if (config.cap_price < config.floor_price) {
+    prices->fault("cap", fmt::format("not below floor, which is {}", config.floor_price));
+  }
+  read_weights(*prices, config);
+  prices->refuse_unknown_keys();
+}
+
+void read_planning(Section& root, Config& config) {
+  auto planning = root.group("planning");
+  if (!planning) return;
+  planning->duration("slot", 10, kDay, config.slot);
+  if (kMinute % config.slot != 0 && config.slot % kMinute != 0) {
+    planning->fault("slot", "a whole number of minutes, or a part of a minute such as 0:10, 0:30");
+  }
+  planning->duration("horizon", kMinute, 366 * kDay, config.horizon);
+  if (config.horizon % config.slot != 0 || config.horizon / config.slot > kMostSlots) {
+    planning->fault("horizon", fmt::format("a multiple of slot ({}), at most {} slots",
+                                           format_duration(config.slot), kMostSlots));
+  }
+  planning->duration("start_slack", 0, kHour, config.start_slack);
+  planning->duration("reservation_lead", kMinute, config.horizon, config.reservation_lead);
+  if (config.reservation_lead > config.horizon) {
+    planning->fault("reservation_lead",
+                    fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
+  }
+  planning->integer("interval_ms", 100, 60'000, config.interval_ms);
+  planning->refuse_unknown_keys();
+}
+
+void read_predictor(Section& root, Config& config) {
+  auto predictor = root.group("predictor");
+  if (!predictor) return;
+  choose(*predictor, "method", kPredictors, config.predictor);
+  predictor->duration("cycle", kHour, 366 * kDay, config.predictor_cycle);
+  predictor->duration("history", kHour, kTenYears, config.predictor_history);
+  if (config.predictor_cycle % config.slot != 0) {
+    predictor->fault("cycle", fmt::format("a multiple of planning.slot, which is {}",
+                                          format_duration(config.slot)));
+  }
+  if (config.predictor_history < config.predictor_cycle) {
+    predictor->fault("history", fmt::format("not below cycle, which is {}",
+                                            format_duration(config.predictor_cycle)));
+  }
+  predictor->refuse_unknown_keys();
+}
+
+}  // namespace
+
+double Config::weight_of(std::string_view tres) const {
+  const auto find = [this](std::string_view name) {
+    return std::find_if(weights.begin(), weights.end(),
+                        [name](const TresWeight& weight) { return weight.tres == name; });
+  };
+  auto found = find(tres);
+  if (found == weights.end()) found = find(tres.substr(0, tres.find(':')));
+  return found == weights.end() ? 0 : found->weight;
+}
+
+Result<Config> load_config(const std::string& path) {
+  Document document(path);
+  if (const auto parsed = document.parse(); !parsed) return tl::make_unexpected(parsed.error());
+  Config config;
+  config.file = path;
+  Section root(document, document.root(), "");
+  read_general(root, config);
+  read_charges(root, config);
+  read_prices(root, config);
+  read_planning(root, config);
+  read_predictor(root, config);
+  root.refuse_unknown_keys();
+  if (document.first_fault()) return tl::make_unexpected(*document.first_fault());
+  return config;
+}
+
+}  // namespace market

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// market.conf: the example loads as it is, and each kind of fault is one line with its place.
+#include "core/config/config.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace market {
+namespace {
+
+/// A file in a folder of its own that goes with the object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text) {
+    char folder[] = "/tmp/market-config-XXXXXX";
+    if (mkdtemp(folder) == nullptr) std::abort();
+    folder_ = folder;
+    std::ofstream(path(), std::ios::binary) << text;
+  }
+  ~TemporaryFile() {
+    std::remove(path().c_str());
+    rmdir(folder_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  std::string path() const { return folder_ + "/market.conf"; }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+constexpr const char* kDatabase = "database = \"/var/lib/ledger.db\";\n";
+
+Result<Config> load(const std::string& more) {
+  const TemporaryFile file(kDatabase + more);
+  return load_config(file.path());
+}
+
+/// What is wrong with the file, without its path: "LINE: KEY: VALUE: …".
+std::string fault_of(const std::string& text) {
+  const TemporaryFile file(text);
+  const auto config = load_config(file.path());
+  if (config) return "";
+  const std::string prefix = file.path() + ":";
+  EXPECT_EQ(config.error().text.rfind(prefix, 0), 0u) << config.error().text;
+  EXPECT_EQ(config.error().text.find('\n'), std::string::npos);
+  return config.error().text.substr(std::min(prefix.size(), config.error().text.size()));
+}
+
+void expect_fault(const std::string& more, const std::string& start) {
+  const std::string fault = fault_of(kDatabase + more);
+  EXPECT_EQ(fault.rfind(start, 0), 0u) << more << "\n  gives: " << fault << "\n  not: " << start;
+  EXPECT_GT(fault.size(), start.size()) << "says what is allowed";
+}
+
+TEST(Config, TheExampleLoadsAndMeansWhatItSays) {
+  const auto config = load_config(MARKET_EXAMPLE_CONF);
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->file, MARKET_EXAMPLE_CONF);
+  EXPECT_EQ(config->database, "/var/lib/slurm-market/ledger.db");
+  EXPECT_EQ(config->mechanism, "era");
+  EXPECT_EQ(config->partitions, std::vector<std::string>{"main"});
+  EXPECT_EQ(config->charge_basis, ChargeBasis::kReserved);
+  EXPECT_EQ(config->ends.late, EndRule::kRefund);
+  EXPECT_EQ(config->ends.node_fail, EndRule::kFree);
+  EXPECT_EQ(config->refund_window, 14 * 86400);
+  EXPECT_DOUBLE_EQ(config->floor_price, 0.10);
+  EXPECT_DOUBLE_EQ(config->cap_price, 0.60);
+  ASSERT_EQ(config->weights.size(), 3u);
+  EXPECT_DOUBLE_EQ(config->weight_of("mem"), 0.25);
+  EXPECT_EQ(config->slot, 60);
+  EXPECT_EQ(config->horizon, 604800);
+  EXPECT_EQ(config->reservation_lead, 86400);
+  EXPECT_EQ(config->interval_ms, 1000u);
+  EXPECT_EQ(config->predictor, "spread");
+  EXPECT_EQ(config->predictor_history, 28 * 86400);
+}
+
+TEST(Config, DefaultsAreThoseOfTheStruct) {
+  const auto config = load("");
+  ASSERT_TRUE(config) << config.error().text;
+  const Config defaults;
+  EXPECT_EQ(config->mechanism, defaults.mechanism);
+  EXPECT_EQ(config->slot, defaults.slot);
+  EXPECT_EQ(config->cap_price, defaults.cap_price);
+  EXPECT_TRUE(config->partitions.empty());
+}
+
+TEST(Config, EveryKeyIsRead) {
+  const auto config = load(R"(
+mechanism = "on_demand"; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
+no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; jobcomp = "jobcomp/filetxt";
+charge = "used"; refund_window = "1-0";
+ends = { completed = "refund"; failed = "free"; timeout = "free"; out_of_memory = "refund"; cancelled = "free";
+  cancelled_before_start = "charge"; node_fail = "charge"; boot_fail = "charge"; preempted = "charge";
+  requeued = "refund"; deadline = "charge"; late = "free"; };
+prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75";
+  weights = ( { tres = "gres/gpu:a100"; weight = "60"; }, { tres = "gres/gpu"; weight = "8"; } ); };
+planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; };
+predictor = { method = "spread"; cycle = "1-0"; history = "2-0"; };
+)");
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->mechanism, "on_demand");
+  EXPECT_EQ(config->currency, "SU");
+  EXPECT_EQ(config->unbid, UnbidJobs::kRefuse);
+  EXPECT_EQ(config->on_error, OnError::kUnbilled);
+  EXPECT_EQ(config->no_funds, NoFunds::kWait);
+  EXPECT_EQ(config->arrays, ArrayFunding::kPerTask);
+  EXPECT_EQ(config->max_array_tasks, 5u);
+  EXPECT_EQ(config->priority, 77u);
+  EXPECT_EQ(config->jobcomp, "jobcomp/filetxt");
+  EXPECT_EQ(config->charge_basis, ChargeBasis::kUsed);
+  EXPECT_EQ(config->refund_window, 86400);
+  EXPECT_EQ(config->ends.completed, EndRule::kRefund);
+  EXPECT_EQ(config->ends.failed, EndRule::kFree);
+  EXPECT_EQ(config->ends.timeout, EndRule::kFree);
+  EXPECT_EQ(config->ends.out_of_memory, EndRule::kRefund);
+  EXPECT_EQ(config->ends.cancelled, EndRule::kFree);
+  EXPECT_EQ(config->ends.cancelled_before_start, EndRule::kCharge);
+  EXPECT_EQ(config->ends.node_fail, EndRule::kCharge);
+  EXPECT_EQ(config->ends.boot_fail, EndRule::kCharge);
+  EXPECT_EQ(config->ends.preempted, EndRule::kCharge);
+  EXPECT_EQ(config->ends.requeued, EndRule::kRefund);
+  EXPECT_EQ(config->ends.deadline, EndRule::kCharge);
+  EXPECT_EQ(config->ends.late, EndRule::kFree);
+  EXPECT_EQ(config->billing_rule, BillingRule::kMaxTres);
+  EXPECT_DOUBLE_EQ(config->floor_price, 0);
+  EXPECT_DOUBLE_EQ(config->cap_price, 2.5);
+  EXPECT_DOUBLE_EQ(config->fixed_price, 0.75);
+  EXPECT_EQ(config->slot, 30);
+  EXPECT_EQ(config->horizon, 86400);
+  EXPECT_EQ(config->start_slack, 0);
+  EXPECT_EQ(config->reservation_lead, 7200);
+  EXPECT_EQ(config->interval_ms, 250u);
+  EXPECT_EQ(config->predictor_cycle, 86400);
+  EXPECT_EQ(config->predictor_history, 172800);
+  EXPECT_DOUBLE_EQ(config->weight_of("gres/gpu:a100"), 60);
+  EXPECT_DOUBLE_EQ(config->weight_of("gres/gpu:t4"), 8);
+  EXPECT_DOUBLE_EQ(config->weight_of("cpu"), 0);
+  EXPECT_DOUBLE_EQ(config->weight_of("license/x"), 0);
+}
+
+TEST(Config, UnknownKeysAtAnyDepth) {
+  expect_fault("\ncurency = \"x\";", "3: curency: x: ");
+  expect_fault("prices = {\n flor = \"1\"; };", "3: prices.flor: 1: ");
+  expect_fault("ends = { lost = \"free\"; };", "2: ends.lost: free: ");
+  expect_fault("prices = { weights = ( { tres = \"cpu\"; weight = \"1\"; per = \"x\"; } ); };",
+               "2: prices.weights[0].per: x: ");
+  expect_fault("planning = { deep = { }; };", "2: planning.deep: {…}: ");
+}
+
+TEST(Config, WrongKindsOfValues) {
+  expect_fault("currency = 5;", "2: currency: 5: ");
+  expect_fault("prices = { floor = 0.1; };", "2: prices.floor: 0.1: ");
+  expect_fault("planning = { slot = 60; };", "2: planning.slot: 60: ");
+  expect_fault("planning = { interval_ms = \"1000\"; };", "2: planning.interval_ms: 1000: ");
+  expect_fault("priority = 1.5;", "2: priority: 1.5: ");
+  expect_fault("partitions = \"main\";", "2: partitions: main: ");
+  expect_fault("partitions = [ 1, 2 ];", "2: partitions: (…): ");
+  expect_fault("ends = \"free\";", "2: ends: free: ");
+  expect_fault("prices = { weights = \"cpu\"; };", "2: prices.weights: cpu: ");
+  expect_fault("prices = { weights = ( \"cpu\" ); };", "2: prices.weights: (…): ");
+  expect_fault("unbid = true;", "2: unbid: true: ");
+}
+
+TEST(Config, ValuesOutOfRange) {
+  expect_fault("mechanism = \"lottery\";", "2: mechanism: lottery: one of era, ");
+  expect_fault("unbid = \"maybe\";", "2: unbid: maybe: one of best_effort, ");
+  expect_fault("ends = { late = \"sometimes\"; };", "2: ends.late: sometimes: one of ");
+  expect_fault("priority = 0;", "2: priority: 0: ");
+  expect_fault("priority = -5;", "2: priority: -5: ");
+  expect_fault("priority = 5000000000L;", "2: priority: 5000000000: ");
+  expect_fault("max_array_tasks = 0;", "2: max_array_tasks: 0: ");
+  expect_fault("partitions = [ \"a\", \"a\" ];", "2: partitions: (…): ");
+  expect_fault("jobcomp = \"jobcomp/market\";", "2: jobcomp: jobcomp/market: ");
+  expect_fault("jobcomp = \"filetxt\";", "2: jobcomp: filetxt: ");
+  expect_fault("refund_window = \"UNLIMITED\";", "2: refund_window: UNLIMITED: ");
+  expect_fault("prices = { floor = \"-1\"; };", "2: prices.floor: -1: ");
+  expect_fault("prices = { floor = \"nan\"; };", "2: prices.floor: nan: ");
+  expect_fault("prices = { floor = \"0.5\"; cap = \"0.4\"; };", "2: prices.cap: 0.4: ");
+  expect_fault("prices = { floor = \"2\"; };", "2: prices.cap: not given: ");
+  expect_fault("prices = { weights = ( { tres = \"cpu\"; weight = \"0\"; } ); };",
+               "2: prices.weights: (…): ");
+  expect_fault("prices = { weights = ( { tres = \"cpus\"; weight = \"1\"; } ); };",
+               "2: prices.weights[0].tres: cpus: ");
+  expect_fault("prices = { weights = ( { tres = \"cpu\"; } ); };",
+               "2: prices.weights[0].weight: not given: ");
+  expect_fault(
+      "prices = { weights = ( { tres = \"cpu\"; weight = \"1\"; }, { tres = \"cpu\"; weight = "
+      "\"2\"; } ); };",
+      "2: prices.weights[1].tres: cpu: ");
+  expect_fault("planning = { slot = \"0:05\"; };", "2: planning.slot: 0:05: ");
+  expect_fault("planning = { slot = \"0:45\"; };", "2: planning.slot: 0:45: ");
+  expect_fault("planning = { slot = \"1:30\"; };", "2: planning.slot: 1:30: ");
+  expect_fault("planning = { slot = \"2h\"; };", "2: planning.slot: 2h: ");
+  expect_fault("planning = { slot = \"7:00\"; horizon = \"1-0\"; };", "2: planning.horizon: 1-0: ");
+  expect_fault("planning = { slot = \"0:10\"; horizon = \"60-0\"; };",
+               "2: planning.horizon: 60-0: ");
+  expect_fault("planning = { horizon = \"12:00:00\"; };",
+               "2: planning.reservation_lead: not given: ");
+  expect_fault("planning = { horizon = \"1-0\"; reservation_lead = \"2-0\"; };",
+               "2: planning.reservation_lead: 2-0: ");
+  expect_fault("planning = { interval_ms = 5; };", "2: planning.interval_ms: 5: ");
+  expect_fault("predictor = { cycle = \"2-0\"; history = \"1-0\"; };",
+               "2: predictor.history: 1-0: ");
+  expect_fault("predictor = { method = \"oracle\"; };", "2: predictor.method: oracle: ");
+}
+
+TEST(Config, IntegersThatLibconfigWouldWrap) {
+  expect_fault("priority = 5000000000;", "2: priority: 5000000000: ");
+  expect_fault(
+      "# 5000000000 in a comment, \"5000000000\" too\n/* 9999999999\n */ priority = 0x1FFFFFFFF;",
+      "4: priority: 0x1FFFFFFFF: ");
+  EXPECT_TRUE(load("currency = \"5000000000\"; // 5000000000\n"));
+}
+
+TEST(Config, TheDatabaseIsNeeded) {
+  EXPECT_EQ(fault_of("currency = \"x\";").rfind(" database: not given: ", 0), 0u)
+      << fault_of("currency = \"x\";");
+  EXPECT_EQ(fault_of("database = \"ledger.db\";").rfind("1: database: ledger.db: ", 0), 0u);
+}
+
+TEST(Config, WrongSyntax) {
+  EXPECT_EQ(fault_of("database = \"/x\";\ncurrency == 1;"), "2: syntax error");
+  EXPECT_EQ(fault_of("database = \"/x\";\ncurrency = \"a\";\ncurrency = \"b\";"),
+            "3: duplicate setting name");
+  EXPECT_EQ(fault_of("database = \"/x\";\n  @include \"/\"\n").rfind("2: @include: ", 0), 0u);
+  EXPECT_NE(fault_of("\xff\xfe\x01"), "");
+}
+
+TEST(Config, UnreadableFiles) {
+  const auto error_of = [](const std::string& path) {
+    const auto config = load_config(path);
+    return config ? std::string() : config.error().text;
+  };
+  EXPECT_EQ(error_of("/nonexistent/market.conf"),
+            "/nonexistent/market.conf: No such file or directory");
+  EXPECT_EQ(error_of("/tmp"), "/tmp: not a regular file");
+  EXPECT_EQ(error_of("/dev/null"), "/dev/null: not a regular file");
+  const TemporaryFile nul(std::string("database\0 = 1;", 14));
+  EXPECT_EQ(error_of(nul.path()), nul.path() + ": not a text file");
+  const TemporaryFile huge(std::string(2 << 20, '#'));
+  EXPECT_EQ(error_of(huge.path()), huge.path() + ": larger than 1 MB");
+}
+
+RC_GTEST_PROP(Config, NoTextBreaksIt, (std::string text)) {
+  const TemporaryFile file(kDatabase + text);
+  const auto config = load_config(file.path());
+  if (!config) RC_ASSERT(config.error().text.find('\n') == std::string::npos);
+}
+
+}  // namespace
+}  // namespace market
