@@ -11,6 +11,12 @@ namespace market::solving {
 /// result.
 using Solver = nlohmann::ordered_json (*)(const nlohmann::json& input);
 
+nlohmann::ordered_json abacus(const nlohmann::json& input);
+nlohmann::ordered_json abacus_fit(const nlohmann::json& input);
+nlohmann::ordered_json abacus_slo(const nlohmann::json& input);
 nlohmann::ordered_json era_predict(const nlohmann::json& input);
+nlohmann::ordered_json tycoon_allocate(const nlohmann::json& input);
+nlohmann::ordered_json tycoon_bid(const nlohmann::json& input);
+nlohmann::ordered_json tycoon_reserve(const nlohmann::json& input);
 
 }  // namespace market::solving

@@ -19,7 +19,13 @@ struct Entry {
 };
 
 constexpr Entry kMechanisms[] = {
+    {"abacus", &solving::abacus},
+    {"abacus-fit", &solving::abacus_fit},
+    {"abacus-slo", &solving::abacus_slo},
     {"era-predict", &solving::era_predict},
+    {"tycoon-allocate", &solving::tycoon_allocate},
+    {"tycoon-bid", &solving::tycoon_bid},
+    {"tycoon-reserve", &solving::tycoon_reserve},
 };
 
 std::string names() {
