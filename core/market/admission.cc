@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// submit: who asks for what, when, paid by whom; then accept at a price, or refuse with what would do.
+// submit: who asks for what, when, paid by whom; then accept at a price, or refuse with what would
+// do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,9 @@ namespace {
 
 constexpr std::uint32_t kNoTimeLimit = 0x7fffffff;  // Slurm's INFINITE and NO_VAL lie above
 
-Answer refuse(const std::string& why) { return Answer{MARKET_REJECTED, prefixed(why), "", ""}; }
+Answer refuse(const std::string& why) {
+  return Answer{MARKET_REJECTED, prefixed(why), "", ""};
+}
 
 }  // namespace
 
@@ -30,12 +33,15 @@ Answer Market::submit(const market_submission_t& submission, Time now) {
 }
 
 Answer Market::unavailable() const {
-  const char* what = !has_config_ ? "its configuration cannot be read"
-                     : !books_usable_ ? "its books cannot be used"
+  const char* what = !has_config_      ? "its configuration cannot be read"
+                     : !books_usable_  ? "its books cannot be used"
                      : !cluster_known_ ? "it is starting"
                                        : "too much is waiting for its books";
   if (has_config_ && config_.on_error == OnError::kUnbilled) {
-    return Answer{MARKET_UNBILLED, prefixed(fmt::format("not available now ({}): the job runs without a bid, unbilled", what)), "", ""};
+    return Answer{
+        MARKET_UNBILLED,
+        prefixed(fmt::format("not available now ({}): the job runs without a bid, unbilled", what)),
+        "", ""};
   }
   return refuse(fmt::format("not available now ({}): submit again later, or without a bid", what));
 }
@@ -74,7 +80,8 @@ Result<const Market::Partition*> Market::check_partition(std::string_view names)
                               : fmt::format("there is no partition {}", printable(names)));
   }
   if (!trades(partition->name)) {
-    return fail(fmt::format("partition {} takes no bids: leave out --budget and --value", partition->name));
+    return fail(
+        fmt::format("partition {} takes no bids: leave out --budget and --value", partition->name));
   }
   if (!partition->up) return fail(fmt::format("partition {} is down", partition->name));
   return partition;
@@ -91,7 +98,8 @@ Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& pa
   return limit;
 }
 
-// The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up are in time too.
+// The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
+// are in time too.
 Result<void> Market::check_window(Request& request, Time begin, Time deadline, Time now) const {
   request.earliest = std::max(begin, now);
   const Time busy = request.duration + config_.start_slack;
@@ -100,9 +108,11 @@ Result<void> Market::check_window(Request& request, Time begin, Time deadline, T
     return fail(fmt::format("the deadline {} is in the past", format_time_short(deadline, now)));
   }
   if (deadline != 0 && request.earliest + busy > deadline) {
-    return fail(fmt::format("the deadline {} is too near: a time limit of {} and {} s for start and clean-up end at {} at the earliest",
-                            format_time_short(deadline, now), time_limit_text(request.duration), config_.start_slack,
-                            format_time_short(request.earliest + busy, now)));
+    return fail(
+        fmt::format("the deadline {} is too near: a time limit of {} and {} s for start and "
+                    "clean-up end at {} at the earliest",
+                    format_time_short(deadline, now), time_limit_text(request.duration),
+                    config_.start_slack, format_time_short(request.earliest + busy, now)));
   }
   if (request.earliest + busy > horizon) {
     return fail(fmt::format("the job would end after {}: the market plans {} ahead",
@@ -112,13 +122,15 @@ Result<void> Market::check_window(Request& request, Time begin, Time deadline, T
   return {};
 }
 
-Result<std::string> Market::check_account(std::string_view named, std::string_view by_default, std::uint32_t uid,
-                                          bool& chosen) const {
+Result<std::string> Market::check_account(std::string_view named, std::string_view by_default,
+                                          std::uint32_t uid, bool& chosen) const {
   chosen = named.empty() && by_default.empty();
   std::string account = lower_case(named.empty() ? by_default : named);
   if (account.empty()) {
     const std::vector<std::string> own = funds_.accounts_of(uid);
-    if (own.empty()) return fail("you are no member of an account with credits: ask for one, or name it with --account");
+    if (own.empty())
+      return fail(
+          "you are no member of an account with credits: ask for one, or name it with --account");
     if (own.size() > 1) {
       std::string names = own.front();
       for (std::size_t i = 1; i < own.size(); ++i) names += ", " + own[i];
@@ -126,7 +138,8 @@ Result<std::string> Market::check_account(std::string_view named, std::string_vi
     }
     account = own.front();
   }
-  if (funds_.find(account) == nullptr) return fail(fmt::format("account {} has no credits here", printable(account)));
+  if (funds_.find(account) == nullptr)
+    return fail(fmt::format("account {} has no credits here", printable(account)));
   if (!associations_enforced_ && !funds_.is_member(account, uid)) {
     return fail(fmt::format("you are not a member of account {}", printable(account)));
   }
@@ -158,29 +171,37 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   if (draft.tasks > config_.max_array_tasks) {
-    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, config_.max_array_tasks));
+    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks,
+                            config_.max_array_tasks));
   }
   auto demand = demand_of(size_options(submission.size));
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
   if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
-    return fail(fmt::format("the job is larger than the cluster (partition {})", request.partition));
+    return fail(
+        fmt::format("the job is larger than the cluster (partition {})", request.partition));
   }
   draft.bid.uid = submission.uid;
   draft.held = submission.held;
-  auto account = check_account(or_empty(submission.account), or_empty(submission.default_account), submission.uid,
-                               draft.set_account);
+  auto account = check_account(or_empty(submission.account), or_empty(submission.default_account),
+                               submission.uid, draft.set_account);
   if (!account) return tl::unexpected(account.error());
   draft.bid.account = std::move(*account);
   return draft;
 }
 
-void Market::record_bid(const std::string& id, const Bid& bid, Money price, bool accepted, Time now) {
+void Market::record_bid(const std::string& id, const Bid& bid, Money price, bool accepted,
+                        Time now) {
   if (unwritten_ > 10000) return;  // forecasts can do without a bid; bills come first
   ledger::RecordBid record;
   record.id = id;
-  record.bid = PastBid{now, bid.request.earliest, bid.request.deadline, bid.request.duration, bid.request.demand.tres,
-                       bid.worth.budget ? bid.worth.budget->credits() : bid.worth.value->max.credits()};
+  record.bid =
+      PastBid{now,
+              bid.request.earliest,
+              bid.request.deadline,
+              bid.request.duration,
+              bid.request.demand.tres,
+              bid.worth.budget ? bid.worth.budget->credits() : bid.worth.value->max.credits()};
   record.partition = bid.request.partition;
   record.account = bid.account;
   record.uid = bid.uid;
@@ -192,7 +213,9 @@ void Market::record_bid(const std::string& id, const Bid& bid, Money price, bool
   enqueue(std::move(queued));
 }
 
-std::string Market::next_token() { return fmt::format("{:016x}{:x}", token_seed_, ++tokens_); }
+std::string Market::next_token() {
+  return fmt::format("{:016x}{:x}", token_seed_, ++tokens_);
+}
 
 namespace {
 
@@ -206,8 +229,8 @@ std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std:
 
 }  // namespace
 
-// Tasks are placed one after the other and booked at once, so each sees what its sisters took. When one of them cannot
-// be had, everything is taken back.
+// Tasks are placed one after the other and booked at once, so each sees what its sisters took. When
+// one of them cannot be had, everything is taken back.
 Answer Market::decide(Draft draft, Time now) {
   Provisional provisional;
   provisional.token = next_token();
@@ -243,21 +266,26 @@ Answer Market::decide(Draft draft, Time now) {
     const bool funded = total <= available;
     if (!funded && config_.arrays == ArrayFunding::kPerTask && draft.array) total -= price;
     Terms terms{price, found.choice->start,
-                found.choice->start + request.duration + config_.start_slack, std::string(mechanism_->rule())};
+                found.choice->start + request.duration + config_.start_slack,
+                std::string(mechanism_->rule())};
     if (funded) {
-      bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start, terms.promised_end);
+      bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start,
+                     terms.promised_end);
       mechanism_->promise(request, terms.start);
     }
-    provisional.tasks.push_back({std::move(terms), std::move(found.choice->placement), funded, false});
+    provisional.tasks.push_back(
+        {std::move(terms), std::move(found.choice->placement), funded, false});
   }
   const bool per_task = draft.array && config_.arrays == ArrayFunding::kPerTask;
   const bool short_of_funds = std::any_of(provisional.tasks.begin(), provisional.tasks.end(),
                                           [](const auto& task) { return !task.funded; });
   const bool none_funded = std::none_of(provisional.tasks.begin(), provisional.tasks.end(),
                                         [](const auto& task) { return task.funded; });
-  if (refusal.empty() && short_of_funds && config_.no_funds == NoFunds::kRefuse && (!per_task || none_funded)) {
+  if (refusal.empty() && short_of_funds && config_.no_funds == NoFunds::kRefuse &&
+      (!per_task || none_funded)) {
     const Money sum = per_task ? needed : total;
-    refusal = fmt::format("needs {}, available {} on {}", sum.to_string(), available.to_string(), draft.bid.account);
+    refusal = fmt::format("needs {}, available {} on {}", sum.to_string(), available.to_string(),
+                          draft.bid.account);
     needed = sum;
   }
   const bool all_or_nothing = !refusal.empty() || (short_of_funds && !per_task);
@@ -266,7 +294,8 @@ Answer Market::decide(Draft draft, Time now) {
       if (!provisional.tasks[task].funded) continue;
       provisional.tasks[task].funded = false;
       bookings_.cancel(booking_key(provisional.token, task));
-      mechanism_->release(request, provisional.tasks[task].terms.start, provisional.tasks[task].terms.start);
+      mechanism_->release(request, provisional.tasks[task].terms.start,
+                          provisional.tasks[task].terms.start);
     }
   }
   if (!refusal.empty()) {
@@ -300,7 +329,8 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   comment.token = provisional.token;
   comment.account = account;
   comment.rule = first.rule;
-  comment.price = cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
+  comment.price =
+      cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
   comment.start = first.start;
   comment.end = first.promised_end;
   comment.submitted = now;
@@ -313,17 +343,19 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   answer.admin_comment = write_comment(comment);
   if (draft.set_account) answer.account = account;
   if (funded > 0) {
-    answer.text = fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
-                              draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(), config_.currency,
-                              account, format_time_short(starts, now), format_time_short(ends, now),
-                              funds_.available(account).to_string());
+    answer.text =
+        fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
+                    draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
+                    config_.currency, account, format_time_short(starts, now),
+                    format_time_short(ends, now), funds_.available(account).to_string());
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';
-    answer.text += draft.array
-        ? fmt::format("{} tasks wait for funds: need {}, available {} on {}", provisional.tasks.size() - funded,
-                      waiting.to_string(), (available - total).to_string(), account)
-        : fmt::format("waits for funds: needs {}, available {} on {}", waiting.to_string(), available.to_string(), account);
+    answer.text += draft.array ? fmt::format("{} tasks wait for funds: need {}, available {} on {}",
+                                             provisional.tasks.size() - funded, waiting.to_string(),
+                                             (available - total).to_string(), account)
+                               : fmt::format("waits for funds: needs {}, available {} on {}",
+                                             waiting.to_string(), available.to_string(), account);
   }
   answer.text = prefixed(answer.text);
   provisional_tasks_ += provisional.tasks.size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The node plan with the ends of its bookings, which tell how far a start that does not fit can be skipped.
+// The node plan with the ends of its bookings, which tell how far a start that does not fit can be
+// skipped.
 #pragma once
 
 #include <set>
@@ -18,8 +19,8 @@ class Bookings {
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
 
-  /// First end of a booking after `time`; `time` itself when there is none. What does not fit at `time` fits at no start
-  /// before it: until then the same bookings are in the way.
+  /// First end of a booking after `time`; `time` itself when there is none. What does not fit at
+  /// `time` fits at no start before it: until then the same bookings are in the way.
   Time next_end(Time time) const;
 
   /// How often room was made (a booking cancelled or shortened) so far.

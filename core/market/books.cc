@@ -21,29 +21,38 @@ constexpr std::size_t kRoomPerJob = 4;      // bid, lien, its change, settlement
 Market::Market(std::string config_path, std::string cluster_name, Log log)
     : cluster_name_(std::move(cluster_name)),
       log_(std::move(log)),
-      token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()),
+      token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
+                  std::random_device{}()),
       ledger_thread_(std::move(config_path), cluster_name_,
                      BooksClient{[this] {
                                    const std::lock_guard lock(mutex_);
-                                   std::vector<Queued> taken(std::make_move_iterator(queue_.begin()),
-                                                             std::make_move_iterator(queue_.end()));
+                                   std::vector<Queued> taken(
+                                       std::make_move_iterator(queue_.begin()),
+                                       std::make_move_iterator(queue_.end()));
                                    queue_.clear();
                                    return taken;
                                  },
                                  [this](BooksReport news) { report(std::move(news)); }}) {}
 
-Market::~Market() { ledger_thread_.stop(); }
+Market::~Market() {
+  ledger_thread_.stop();
+}
 
-void Market::start() { ledger_thread_.start(); }
+void Market::start() {
+  ledger_thread_.start();
+}
 
 void Market::stop(std::uint32_t flush_ms) {
   {
     std::unique_lock lock(mutex_);
     ledger_thread_.wake();
-    written_.wait_for(lock, std::chrono::milliseconds(flush_ms), [this] { return unwritten_ == 0; });
+    written_.wait_for(lock, std::chrono::milliseconds(flush_ms),
+                      [this] { return unwritten_ == 0; });
     if (unwritten_ != 0) {
-      log_(LogLevel::kError, fmt::format("{} entries were not written to the ledger; they are made again from the "
-                                         "jobs' admin comments", unwritten_));
+      log_(LogLevel::kError,
+           fmt::format("{} entries were not written to the ledger; they are made again from the "
+                       "jobs' admin comments",
+                       unwritten_));
     }
   }
   ledger_thread_.stop();
@@ -59,7 +68,8 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
   last = error;
 }
 
-// A mechanism is made and taught before the lock is taken, since learning from a month of bids takes its time.
+// A mechanism is made and taught before the lock is taken, since learning from a month of bids
+// takes its time.
 std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
   if (!news.config && !news.past_bids) return nullptr;
   if (news.past_bids) past_bids_ = *news.past_bids;
@@ -115,7 +125,8 @@ void Market::use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now) {
   }
   for (const auto& [token, provisional] : provisionals_) {
     for (const Provisional::Task& task : provisional.tasks) {
-      if (task.funded && !task.claimed) mechanism_->promise(provisional.bid.request, task.terms.start);
+      if (task.funded && !task.claimed)
+        mechanism_->promise(provisional.bid.request, task.terms.start);
     }
   }
 }
@@ -125,8 +136,8 @@ void Market::outcome(const Queued& queued, ledger::Outcome result) {
   const bool is_lien = std::holds_alternative<ledger::PlaceLien>(queued.operation) ||
                        std::holds_alternative<ledger::ChangeLien>(queued.operation);
   const auto found = jobs_.find(queued.job_id);
-  log_(LogLevel::kInfo,
-       fmt::format("job {}: the ledger refused {}", queued.job_id, is_lien ? "a lien" : "an entry"));
+  log_(LogLevel::kInfo, fmt::format("job {}: the ledger refused {}", queued.job_id,
+                                    is_lien ? "a lien" : "an entry"));
   if (!is_lien || found == jobs_.end()) return;
   Job& job = found->second;
   job.lien = queued.previous_lien;

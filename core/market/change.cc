@@ -31,9 +31,12 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     std::string code;
     return fmt::format("job {} {} [{}]", job.id, explain(job, now, code), code);
   }
-  const bool longer = change.time_limit_min != 0 && static_cast<Time>(change.time_limit_min) * 60 > job.bid.request.duration;
+  const bool longer = change.time_limit_min != 0 &&
+                      static_cast<Time>(change.time_limit_min) * 60 > job.bid.request.duration;
   if (job.phase == Phase::kRunning) {
-    if (longer) return fmt::format("job {} runs: it bought {}", job.id, time_limit_text(job.bid.request.duration));
+    if (longer)
+      return fmt::format("job {} runs: it bought {}", job.id,
+                         time_limit_text(job.bid.request.duration));
     return std::nullopt;
   }
   Bid bid = job.bid;
@@ -55,7 +58,8 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     if (!demand) return demand.error().text;
     request.demand = std::move(*demand);
     if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
-      return fmt::format("the job would be larger than the cluster (partition {})", request.partition);
+      return fmt::format("the job would be larger than the cluster (partition {})",
+                         request.partition);
     }
   }
   const bool new_account = change.account != nullptr && *change.account != '\0';
@@ -70,8 +74,9 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     request.deadline = change.deadline - config_.start_slack;
   }
   request.earliest = std::max({request.earliest, change.begin, now});
-  const bool repriced = change.partition != nullptr || change.time_limit_min != 0 || change.resized || new_account ||
-                        change.deadline != 0 || change.begin > job.terms.start;
+  const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
+                        change.resized || new_account || change.deadline != 0 ||
+                        change.begin > job.terms.start;
   if (!repriced || job.phase == Phase::kWaiting) return std::nullopt;
   if (request.earliest + request.duration > request.deadline) {
     return fmt::format("the job could not be done by {}",
@@ -80,28 +85,34 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   Wish wish = wish_for(bid, job.bid_made);
   wish.ignore = booking_key(job);
   const Found quote = find(request, wish, now);
-  if (!quote.choice) return std::string("no nodes are free long enough in the window the job would have");
+  if (!quote.choice)
+    return std::string("no nodes are free long enough in the window the job would have");
   const std::string price = quote.choice->price.to_string();
   if (!affordable(bid, job.bid_made, *quote.choice)) {
-    return fmt::format("the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
-                       bid.worth.budget->to_string(), job.id, price);
+    return fmt::format(
+        "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
+        bid.worth.budget->to_string(), job.id, price);
   }
-  const Money available = funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
+  const Money available =
+      funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
   if (quote.choice->price > available) {
-    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(), bid.account);
+    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
+                       bid.account);
   }
   return std::nullopt;
 }
 
 // The reason of a refusal, or nothing when the bid is now the new one.
-std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now) {
+std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
+                                         Time now) {
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {
     const bool keeps = affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
     if (!keeps) {
-      return fmt::format("job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
-                         job.terms.price.to_string());
+      return fmt::format(
+          "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
+          job.terms.price.to_string());
     }
   }
   job.bid.worth = worth;

@@ -10,7 +10,8 @@
 namespace market {
 namespace {
 
-constexpr Time kCapacityEvery = 10;  // seconds; jobs without bids come and go faster than prices need to follow
+constexpr Time kCapacityEvery =
+    10;  // seconds; jobs without bids come and go faster than prices need to follow
 
 // "gpu:a100:4(S:0-1),gpu:t4:2" → {"gpu:a100": 4, "gpu:t4": 2}; parts of another form are left out.
 std::map<std::string, std::int64_t> parse_gres(std::string_view text) {
@@ -24,17 +25,23 @@ std::map<std::string, std::int64_t> parse_gres(std::string_view text) {
     if (colon != std::string::npos) {
       const char* first = item.data() + colon + 1;
       const char* last = item.data() + item.size();
-      if (std::from_chars(first, last, count).ptr == last && first != last) name = item.substr(0, colon);
-      else count = 1;
+      if (std::from_chars(first, last, count).ptr == last && first != last)
+        name = item.substr(0, colon);
+      else
+        count = 1;
     }
     if (!name.empty()) gres[name] += count;
     item.clear();
   };
   for (const char c : text) {
-    if (c == '(') ++depth;
-    else if (c == ')') --depth;
-    else if (c == ',' && depth == 0) finish();
-    else if (depth == 0) item += c;
+    if (c == '(')
+      ++depth;
+    else if (c == ')')
+      --depth;
+    else if (c == ',' && depth == 0)
+      finish();
+    else if (depth == 0)
+      item += c;
   }
   finish();
   return gres;
@@ -90,8 +97,8 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   partitions_.clear();
   for (std::uint32_t i = 0; i < cluster.partition_count; ++i) {
     const market_partition_t& from = cluster.partitions[i];
-    Partition partition{std::string(or_empty(from.name)), from.is_default, from.up, from.max_time_min * Time{60},
-                        from.default_time_min * Time{60}};
+    Partition partition{std::string(or_empty(from.name)), from.is_default, from.up,
+                        from.max_time_min * Time{60}, from.default_time_min * Time{60}};
     for (std::uint32_t k = 0; k < from.node_count; ++k) {
       if (from.nodes[k] < nodes.size()) nodes[from.nodes[k]].partitions.insert(partition.name);
     }
@@ -111,7 +118,8 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     if (resv.start <= now && resv.end > now) {
       Capacity::Busy busy;
       busy.until = resv.end;
-      for (const Seat& seat : placement) busy.tres["cpu"] += seat.cores.count() * known[seat.node].threads_per_core;
+      for (const Seat& seat : placement)
+        busy.tres["cpu"] += seat.cores.count() * known[seat.node].threads_per_core;
       foreign_busy_.push_back(std::move(busy));
     }
     foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
@@ -131,8 +139,9 @@ void Market::update_capacity(Time now) {
   if (!capacity_due_ && !stale) return;
   Capacity capacity;
   for (const Node& node : bookings_.plan().nodes()) {
-    const bool sold = node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
-                                                 [&](const std::string& name) { return trades(name); });
+    const bool sold =
+        node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
+                                   [&](const std::string& name) { return trades(name); });
     if (sold) add_node(capacity.total, node);
   }
   capacity.busy = foreign_busy_;

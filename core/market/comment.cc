@@ -30,7 +30,9 @@ std::optional<Money> money_of(const Json& object, const char* key) {
 
 }  // namespace
 
-bool is_market_comment(std::string_view text) { return text.starts_with(kStart); }
+bool is_market_comment(std::string_view text) {
+  return text.starts_with(kStart);
+}
 
 std::string write_comment(const Comment& comment) {
   Json inner = Json::object();
@@ -85,7 +87,8 @@ Result<Worth> parse_worth(std::string_view budget, std::string_view value) {
   Worth worth;
   if (!value.empty()) {
     const auto sigmoid = Sigmoid::parse(value);
-    if (!sigmoid) return fail(fmt::format("--value={}: {}", printable(value), sigmoid.error().text));
+    if (!sigmoid)
+      return fail(fmt::format("--value={}: {}", printable(value), sigmoid.error().text));
     worth.value = *sigmoid;
     return worth;
   }

@@ -58,9 +58,11 @@ Job* Market::welcome(const market_job_t& seen, Time now) {
   return &job;
 }
 
-// The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to it.
+// The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to
+// it.
 void Market::take_task(Job& job, Provisional& provisional) {
-  auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(), [](const auto& t) { return !t.claimed; });
+  auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(),
+                           [](const auto& t) { return !t.claimed; });
   const bool is_extra = task == provisional.tasks.end();
   if (is_extra) task = std::prev(provisional.tasks.end());
   job.token = provisional.token;
@@ -77,7 +79,8 @@ void Market::take_task(Job& job, Provisional& provisional) {
     task->claimed = true;
     return;
   }
-  bookings_.cancel(booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())));
+  bookings_.cancel(
+      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())));
   task->claimed = true;
   --provisional_tasks_;
   job.placement = std::move(task->placement);
@@ -96,7 +99,8 @@ bool Market::same_price_basis(const Request& a, const Request& b) const {
 void Market::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
   const std::string token = provisional.token;
   take_task(job, provisional);
-  const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(), [](const auto& t) { return t.claimed; });
+  const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
+                                [](const auto& t) { return t.claimed; });
   if (done) provisionals_.erase(token);
   job.bid.uid = seen.uid;
   const bool confirmed = job.phase == Phase::kConfirmed;
@@ -115,7 +119,8 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
   job.comment_due = true;
 }
 
-Result<Request> Market::request_of(const market_job_t& seen, const Request& before, bool new_shape) const {
+Result<Request> Market::request_of(const market_job_t& seen, const Request& before,
+                                   bool new_shape) const {
   Request request = before;
   if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
   if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
@@ -168,11 +173,13 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
     return;
   }
   set_lien(job, job.terms.price);
-  if (comment.settled) job.retime = job.comment_due = true;  // a run ended and the next has not been planned
+  if (comment.settled)
+    job.retime = job.comment_due = true;  // a run ended and the next has not been planned
   if (seen.state != MARKET_JOB_PENDING || comment.settled) return;
   const Time start = std::max(now, job.terms.start);
-  auto placement = bookings_.plan().place(job.bid.request.demand.shape, job.bid.request.partition, start,
-                                          start + job.bid.request.duration + config_.start_slack);
+  auto placement =
+      bookings_.plan().place(job.bid.request.demand.shape, job.bid.request.partition, start,
+                             start + job.bid.request.duration + config_.start_slack);
   if (placement) place(job, Choice{start, job.terms.price, std::move(*placement)});
 }
 
@@ -190,9 +197,11 @@ void Market::resettle_old_runs(const market_job_t& seen, Time now) {
     old.restart = segment.key.restart;
     old.lien = segment.quoted;
     old.lien_account = old.bid.account = segment.account;
-    old.terms = Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
+    old.terms =
+        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
     old.bid.request.partition = segment.partition;
-    old.bid.request.duration = std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
+    old.bid.request.duration =
+        std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
     market_job_t ended = seen;
     ended.restart = old.restart;
     ended.state = MARKET_JOB_REQUEUED;
@@ -247,7 +256,8 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
   renegotiate(job, *request, job.terms.start, now);
 }
 
-// A new quote for a changed request: at the start that was promised if that can be had, else at the best one.
+// A new quote for a changed request: at the start that was promised if that can be had, else at the
+// best one.
 bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
   unplace(job, now);
   unreserve(job);
@@ -259,14 +269,17 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   Wish wish = wish_for(job.bid, job.bid_made);
   wish.only_start = keep_start;
   Found found = find(request, wish, now);
-  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) || found.choice->price > available) {
+  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
+      found.choice->price > available) {
     wish.only_start = 0;
     found = find(request, wish, now);
   }
   const Money price = found.choice ? found.choice->price : job.terms.price;
   Cause cause = Cause::kNone;
   if (!found.choice) {
-    cause = found.for_sale ? Cause::kResources : job.bid.worth.value ? Cause::kOutbid : Cause::kResources;
+    cause = found.for_sale        ? Cause::kResources
+            : job.bid.worth.value ? Cause::kOutbid
+                                  : Cause::kResources;
   } else if (!affordable(job.bid, job.bid_made, *found.choice)) {
     cause = Cause::kOutbid;
   } else if (price > available || !may_pay) {
@@ -276,7 +289,8 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
     hold(job, cause, price, now);
     return false;
   }
-  job.terms = Terms{price, found.choice->start, found.choice->start + request.duration + config_.start_slack,
+  job.terms = Terms{price, found.choice->start,
+                    found.choice->start + request.duration + config_.start_slack,
                     std::string(mechanism_->rule())};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;

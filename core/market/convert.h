@@ -14,6 +14,7 @@ std::uint64_t fingerprint_of(const market_job_t& job);
 SizeOptions size_options(const market_size_t& size);
 
 /// Seats on nodes that `nodes` does not have are left out.
-Placement placement_of(const market_alloc_t* allocs, std::uint32_t count, const std::vector<Node>& nodes);
+Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
+                       const std::vector<Node>& nodes);
 
 }  // namespace market

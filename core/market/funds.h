@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every account can spend now: the ledger's last word plus all that is decided but not written yet.
+// What every account can spend now: the ledger's last word plus all that is decided but not written
+// yet.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@ struct AccountView {
   std::string name;
   Money posted, liens;
   std::vector<std::string> members;
-  std::set<std::uint32_t> uids;       ///< of the members that this host knows
+  std::set<std::uint32_t> uids;  ///< of the members that this host knows
 };
 
 /// A change of an account that the ledger has not confirmed.

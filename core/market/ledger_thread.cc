@@ -13,8 +13,8 @@ namespace market {
 namespace {
 
 constexpr Time kBidsEvery = 3600;
-constexpr Time kUserKnown = 600;      // seconds that a user's uid, or that there is none, is believed
-constexpr int kMaxBackoffShift = 6;   // retries after 1, 2, 4 … 64 seconds
+constexpr Time kUserKnown = 600;  // seconds that a user's uid, or that there is none, is believed
+constexpr int kMaxBackoffShift = 6;  // retries after 1, 2, 4 … 64 seconds
 
 }  // namespace
 
@@ -110,7 +110,8 @@ bool LedgerThread::open_ledger(BooksReport& report) {
 
 void LedgerThread::failed(BooksReport& report, std::string why) {
   report.ledger_error = std::move(why);
-  ledger_.reset();  // a new connection is the only cure for some failures, and harmless for the rest
+  ledger_
+      .reset();  // a new connection is the only cure for some failures, and harmless for the rest
 }
 
 void LedgerThread::write(BooksReport& report, Time now) {
@@ -172,7 +173,8 @@ std::optional<std::uint32_t> LedgerThread::uid_of(const std::string& user, Time 
   passwd entry{};
   passwd* found = nullptr;
   known.uid.reset();
-  if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+  if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr) {
     known.uid = entry.pw_uid;
   }
   known.read = now;

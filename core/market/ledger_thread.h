@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The only place that touches the ledger's file, market.conf and the user database. Works in rounds: read what
-// changed, write what is queued, report. A round never holds the façade's mutex while it waits for a disk.
+// The only place that touches the ledger's file, market.conf and the user database. Works in
+// rounds: read what changed, write what is queued, report. A round never holds the façade's mutex
+// while it waits for a disk.
 #pragma once
 
 #include <atomic>
@@ -20,19 +21,20 @@
 
 namespace market {
 
-/// An operation for the ledger with what it changes in the façade's own view of the account until it is written.
+/// An operation for the ledger with what it changes in the façade's own view of the account until
+/// it is written.
 struct Queued {
   ledger::Operation operation;
   std::vector<std::pair<std::string, Delta>> deltas;  ///< by account
-  std::uint32_t job_id = 0;           ///< 0: not about a job
-  Money previous_lien;                ///< the job's lien before this operation
+  std::uint32_t job_id = 0;                           ///< 0: not about a job
+  Money previous_lien;                                ///< the job's lien before this operation
 };
 
 /// What a round found out. Empty optionals: nothing new.
 struct BooksReport {
   std::optional<Config> config;
-  std::string config_error;           ///< why no configuration has been read; "" when one is in force
-  std::string ledger_error;           ///< why the books cannot be used now; "" when they can
+  std::string config_error;  ///< why no configuration has been read; "" when one is in force
+  std::string ledger_error;  ///< why the books cannot be used now; "" when they can
   std::vector<Queued> done;
   std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
   std::optional<std::vector<AccountView>> accounts;
@@ -41,7 +43,8 @@ struct BooksReport {
   Time now = 0;
 };
 
-/// Where the work comes from and where reports go; both are called without any lock of the ledger's thread held.
+/// Where the work comes from and where reports go; both are called without any lock of the ledger's
+/// thread held.
 struct BooksClient {
   std::function<std::vector<Queued>()> take;
   std::function<void(BooksReport)> report;
@@ -63,7 +66,8 @@ class LedgerThread {
   /// Read the configuration again.
   void reload();
 
-  /// One round in the caller's thread; `now` dates the entries. Only when the thread was not started.
+  /// One round in the caller's thread; `now` dates the entries. Only when the thread was not
+  /// started.
   void round(Time now);
 
  private:
@@ -81,7 +85,7 @@ class LedgerThread {
 
   std::optional<Config> config_;
   std::optional<ledger::Ledger> ledger_;
-  std::vector<Queued> waiting_;       ///< taken from the façade, not yet written
+  std::vector<Queued> waiting_;  ///< taken from the façade, not yet written
   std::int64_t data_version_ = -1;
   bool first_read_ = true;
   Time bids_read_ = 0;
@@ -92,7 +96,7 @@ class LedgerThread {
   };
   std::unordered_map<std::string, KnownUser> users_;
 
-  std::mutex mutex_;                  ///< of the fields below
+  std::mutex mutex_;  ///< of the fields below
   std::condition_variable work_;
   bool stop_ = false, woken_ = false;
   std::atomic<bool> reload_{true};

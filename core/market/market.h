@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The façade: verbs quote, submit, plan, update, settle over one mechanism, one node plan and one ledger.
-// It speaks the plain structs of the C face, since converting a thousand jobs a second would cost more than planning them.
+// The façade: verbs quote, submit, plan, update, settle over one mechanism, one node plan and one
+// ledger. It speaks the plain structs of the C face, since converting a thousand jobs a second
+// would cost more than planning them.
 //
 //   admission.cc   submit: who, what, when; accept or refuse
 //   pricing.cc     the best posted (start, price) pair that also has a place
@@ -18,12 +19,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "core/config/config.h"
 #include "core/market/bookings.h"
@@ -67,7 +67,8 @@ class Market {
   market_verdict modify(const market_change_t& change, Time now, std::string& text);
   /// The orders live until the next pass.
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
-                                          const char* const* resv_names, std::size_t resv_count, Time now);
+                                          const char* const* resv_names, std::size_t resv_count,
+                                          Time now);
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view admin_comment);
   /// The new admin_comment, or nothing when the job is not the market's.
@@ -93,16 +94,16 @@ class Market {
   enum class Prefer { kCheapest, kEarliest, kValue };
   struct Wish {
     Prefer prefer = Prefer::kCheapest;
-    const Sigmoid* value = nullptr;   // kValue
-    Time bid_made = 0;                // kValue
-    std::optional<Money> limit;       // no start dearer than this
-    Time only_start = 0;              // a start less than a slot from this one, or none
-    std::string ignore;               // key of a booking that counts as free
+    const Sigmoid* value = nullptr;  // kValue
+    Time bid_made = 0;               // kValue
+    std::optional<Money> limit;      // no start dearer than this
+    Time only_start = 0;             // a start less than a slot from this one, or none
+    std::string ignore;              // key of a booking that counts as free
   };
   struct Found {
     std::optional<Choice> choice;
-    bool capped = false;              // gave up after kMaxPlacements places
-    bool for_sale = false;            // at least one start has a price within the limit
+    bool capped = false;    // gave up after kMaxPlacements places
+    bool for_sale = false;  // at least one start has a price within the limit
   };
   struct Draft {  // a submission that passed all checks but price and funds
     Bid bid;
@@ -111,7 +112,7 @@ class Market {
     std::uint32_t tasks = 1;
     bool set_account = false;
     bool held = false, array = false;
-    Time wanted_deadline = 0;         // as the user gave it; 0: none
+    Time wanted_deadline = 0;  // as the user gave it; 0: none
   };
 
   // admission.cc
@@ -121,8 +122,8 @@ class Market {
   Result<const Partition*> check_partition(std::string_view names) const;
   Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
-  Result<std::string> check_account(std::string_view named, std::string_view by_default, std::uint32_t uid,
-                                    bool& chosen) const;
+  Result<std::string> check_account(std::string_view named, std::string_view by_default,
+                                    std::uint32_t uid, bool& chosen) const;
   Answer decide(Draft draft, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
   void record_bid(const std::string& id, const Bid& bid, Money price, bool accepted, Time now);
@@ -147,7 +148,9 @@ class Market {
   ledger::Segment segment_of(const Job& job) const;
   void set_lien(Job& job, Money amount);
   void void_lien(Job& job, const std::string& note);
-  bool ready() const { return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr; }
+  bool ready() const {
+    return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr;
+  }
   bool trades(std::string_view partition) const;
 
   // cluster.cc
@@ -203,25 +206,29 @@ class Market {
 
   // explain.cc
   Answer answer_query(const market_submission_t& submission, Time now);
-  nlohmann::ordered_json query_quote(const nlohmann::ordered_json& ask, const market_submission_t& asker, Time now);
-  nlohmann::ordered_json query_why(const nlohmann::ordered_json& ask, const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_quote(const nlohmann::ordered_json& ask,
+                                     const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_why(const nlohmann::ordered_json& ask,
+                                   const market_submission_t& asker, Time now);
   nlohmann::ordered_json query_prices(const nlohmann::ordered_json& ask, Time now);
   nlohmann::ordered_json query_balance(const market_submission_t& asker);
-  nlohmann::ordered_json query_rebid(const nlohmann::ordered_json& ask, const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_rebid(const nlohmann::ordered_json& ask,
+                                     const market_submission_t& asker, Time now);
   nlohmann::ordered_json query_status(Time now);
   Job* find_job(std::string_view name);
   void set_reason(Job& job, Time now);
   std::string explain(const Job& job, Time now, std::string& code) const;
   std::string who_holds_liens(const std::string& account) const;
   double billing_of(const Tres& tres) const;
-  nlohmann::ordered_json quote_table(const Request& request, Time deadline, const std::string& account, Time now) const;
+  nlohmann::ordered_json quote_table(const Request& request, Time deadline,
+                                     const std::string& account, Time now) const;
 
   std::string cluster_name_;
   Log log_;
   std::atomic<std::uint32_t> interval_ms_{1000};
-  std::vector<PastBid> past_bids_;    // of the ledger's thread alone
+  std::vector<PastBid> past_bids_;  // of the ledger's thread alone
 
-  mutable std::mutex mutex_;          // of everything below
+  mutable std::mutex mutex_;  // of everything below
   std::condition_variable written_;
   Config config_;
   bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
@@ -231,8 +238,8 @@ class Market {
 
   Funds funds_;
   std::deque<Queued> queue_;
-  std::size_t unwritten_ = 0;         // queued or at the ledger's thread
-  std::vector<Queued> unread_;        // written, but the balances were not read since
+  std::size_t unwritten_ = 0;   // queued or at the ledger's thread
+  std::vector<Queued> unread_;  // written, but the balances were not read since
   std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // found at start, by key text
 
   Bookings bookings_;
@@ -257,7 +264,7 @@ class Market {
   Orders orders_;
   double last_pass_ms_ = 0;
 
-  LedgerThread ledger_thread_;        // last: it calls back into the rest
+  LedgerThread ledger_thread_;  // last: it calls back into the rest
 };
 
 }  // namespace market

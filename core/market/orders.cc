@@ -20,7 +20,9 @@ market_order_t& Orders::add(market_order_kind kind, std::uint32_t job_id) {
   return order;
 }
 
-const char* Orders::keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
+const char* Orders::keep(std::string text) {
+  return texts_.emplace_back(std::move(text)).c_str();
+}
 
 void Orders::set_places(market_order_t& order, Placement placement) {
   std::sort(placement.begin(), placement.end(),

@@ -20,10 +20,13 @@ constexpr int kSearchesPerPass = 8;    // full quotes in one pass
 constexpr int kMovesPerPass = 64;      // places tried for earlier starts in one pass
 constexpr int kReserveAttempts = 3;    // refused reservations before another start is taken
 
-std::string reservation_name(const Job& job) { return fmt::format(MARKET_RESV_PREFIX "{}_{}", job.id, job.restart); }
+std::string reservation_name(const Job& job) {
+  return fmt::format(MARKET_RESV_PREFIX "{}_{}", job.id, job.restart);
+}
 
 bool is_active(int state) {
-  return state == MARKET_JOB_PENDING || state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED;
+  return state == MARKET_JOB_PENDING || state == MARKET_JOB_RUNNING ||
+         state == MARKET_JOB_SUSPENDED;
 }
 
 // "market_<job>_<restart>" → both numbers.
@@ -39,12 +42,14 @@ bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t&
 }  // namespace
 
 const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::size_t job_count,
-                                                const char* const* resv_names, std::size_t resv_count, Time now) {
+                                                const char* const* resv_names,
+                                                std::size_t resv_count, Time now) {
   const std::lock_guard lock(mutex_);
   const auto began = std::chrono::steady_clock::now();
   orders_.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!has_config_ || !liens_read_ || !cluster_known_ || mechanism_ == nullptr) return orders_.list();
+  if (!has_config_ || !liens_read_ || !cluster_known_ || mechanism_ == nullptr)
+    return orders_.list();
   in_pass_ = true;
   ++pass_number_;
   last_pass_ = now;
@@ -60,7 +65,8 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   pull_forward(now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = jobs_.find(jobs[i].job_id);
-    if (found == jobs_.end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded) continue;
+    if (found == jobs_.end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded)
+      continue;
     give_orders(found->second, jobs[i], now);
   }
   in_pass_ = false;
@@ -72,7 +78,8 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
 void Market::see(const market_job_t& seen, Time now) {
   const auto known = jobs_.find(seen.job_id);
   Job* job = known == jobs_.end() ? nullptr : &known->second;
-  if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart && job->phase == Phase::kEnded) {
+  if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
+      job->phase == Phase::kEnded) {
     jobs_.erase(known);  // Slurm began its job numbers anew
     job = nullptr;
   }
@@ -121,8 +128,9 @@ void Market::see_other(const market_job_t& seen, Time now) {
   if (is_new) {
     if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
   }
-  bookings_.book("u" + std::to_string(seen.job_id), placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()),
-                 seen.start, run.end);
+  bookings_.book("u" + std::to_string(seen.job_id),
+                 placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()), seen.start,
+                 run.end);
   others_changed_ = true;
 }
 
@@ -156,7 +164,8 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
 void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
   if (is_first) {
-    if (job.placed && job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
+    if (job.placed &&
+        job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
       mechanism_->release(job.bid.request, job.terms.start, job.terms.start);
       mechanism_->promise(job.bid.request, seen.start);
     } else if (!job.placed) {
@@ -204,7 +213,8 @@ void Market::drop_unseen(Time now) {
     if (job.phase != Phase::kEnded) {
       unplace(job, now);
       void_lien(job, "the job is gone");
-      log_(LogLevel::kInfo, fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
+      log_(LogLevel::kInfo,
+           fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
     }
     entry = jobs_.erase(entry);
   }
@@ -238,7 +248,8 @@ void Market::drop_provisionals(Time now) {
 void Market::void_orphans(Time now) {
   if (open_liens_.empty() || pass_number_ < 3 || now - first_pass_ < kProvisionalLife) return;
   for (const auto& [key, lien] : open_liens_) {
-    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key, lien.segment.account));
+    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,
+                                      lien.segment.account));
     Queued queued;
     queued.operation = ledger::VoidLien{lien.segment.key, "the job is gone"};
     queued.deltas.emplace_back(lien.segment.account, Delta{Money(), Money() - lien.segment.quoted});
@@ -266,7 +277,8 @@ void Market::check_reservations(const char* const* names, std::size_t count) {
     order.name = orders_.keep(std::string(name));
   }
   for (auto& [id, job] : jobs_) {
-    if (job.reserved && job.phase == Phase::kConfirmed && !present.contains(id)) job.reserved = job.bound = false;
+    if (job.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
+      job.reserved = job.bound = false;
   }
 }
 
@@ -281,16 +293,17 @@ std::vector<Job*> Market::in_order(Phase phase) {
   return jobs;
 }
 
-// Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the accepted price.
+// Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the
+// accepted price.
 void Market::replan_lost(Time now) {
   if (places_due_) {
     places_due_ = false;
     const std::vector<Node>& nodes = bookings_.plan().nodes();
     for (auto& [id, job] : jobs_) {
       if (job.phase != Phase::kConfirmed || !job.placed) continue;
-      const bool whole = std::all_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
-        return seat.node < nodes.size() && nodes[seat.node].usable;
-      });
+      const bool whole = std::all_of(
+          job.placement.begin(), job.placement.end(),
+          [&](const Seat& seat) { return seat.node < nodes.size() && nodes[seat.node].usable; });
       if (whole && !nodes_moved_) continue;
       unplace(job, now);
       unreserve(job);
@@ -304,7 +317,8 @@ void Market::replan_lost(Time now) {
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
     if (++searches > kMovesPerPass) break;
     const Time from = std::max({now, job.begin, job.not_before});
-    auto choice = earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job));
+    auto choice =
+        earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job));
     if (!choice) {
       job.cause = Cause::kResources;
       job.retry_at = now + kRetry / 2;
@@ -341,7 +355,8 @@ void Market::fund_waiting(Time now) {
   }
 }
 
-// What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room was made.
+// What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
+// was made.
 void Market::pull_forward(Time now) {
   if (bookings_.freed() == pull_freed_ && now < pull_at_) return;
   const std::uint64_t freed = bookings_.freed();
@@ -350,8 +365,8 @@ void Market::pull_forward(Time now) {
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
   for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
     Job& job = *jobs[k];
-    if (!job.placed || !job.ready || job.terms.start <= now + config_.slot || job.bid.request.earliest > now ||
-        job.not_before > now) {
+    if (!job.placed || !job.ready || job.terms.start <= now + config_.slot ||
+        job.bid.request.earliest > now || job.not_before > now) {
       continue;
     }
     ++moves;
@@ -420,7 +435,8 @@ void Market::hold(Job& job, Cause cause, Money needed, Time now) {
 }
 
 void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
-  if (const std::uint32_t wanted = factor(job.terms, job.phase == Phase::kWaiting); seen.site_factor != wanted) {
+  if (const std::uint32_t wanted = factor(job.terms, job.phase == Phase::kWaiting);
+      seen.site_factor != wanted) {
     orders_.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
   if (seen.state == MARKET_JOB_PENDING) {
@@ -436,7 +452,8 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
     }
     if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
     if (job.reason != job.reason_set) {
-      orders_.add(MARKET_SET_REASON, job.id).text = job.reason.empty() ? nullptr : orders_.keep(job.reason);
+      orders_.add(MARKET_SET_REASON, job.id).text =
+          job.reason.empty() ? nullptr : orders_.keep(job.reason);
       job.reason_set = job.reason;
     }
   }
@@ -450,7 +467,8 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
 }
 
 void Market::give_place_orders(Job& job, Time now) {
-  if (!job.reserved && now >= job.retry_at && job.terms.start - config_.reservation_lead <= now) reserve(job, now);
+  if (!job.reserved && now >= job.retry_at && job.terms.start - config_.reservation_lead <= now)
+    reserve(job, now);
   if (job.terms.start > now || !job.reserved) return;
   if (!job.bound && job.ready) {
     market_order_t& order = orders_.add(MARKET_BIND, job.id);
@@ -467,14 +485,15 @@ void Market::give_place_orders(Job& job, Time now) {
   }
 }
 
-// Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week at a time, so that
-// numbers do not change from pass to pass.
+// Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week
+// at a time, so that numbers do not change from pass to pass.
 std::uint32_t Market::factor(const Terms& terms, bool waiting) const {
   if (waiting) return 0;
   const Time span = 2 * config_.horizon;
   const Time base = last_pass_ / config_.horizon * config_.horizon;
   const Time delay = std::clamp<Time>(terms.start - base, 0, span - 1);
-  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * config_.priority / static_cast<std::uint64_t>(span);
+  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * config_.priority /
+                     static_cast<std::uint64_t>(span);
   return config_.priority + static_cast<std::uint32_t>(bonus);
 }
 

@@ -13,11 +13,11 @@
 namespace market {
 namespace {
 
-constexpr int kMaxPlacements = 200;   // places tried for one quote
-constexpr int kMaxSteps = 2000;       // ends of bookings looked at for the earliest place
+constexpr int kMaxPlacements = 200;  // places tried for one quote
+constexpr int kMaxSteps = 2000;      // ends of bookings looked at for the earliest place
 
 struct Candidate {
-  double score = 0;                   // smaller is better
+  double score = 0;  // smaller is better
   Time start = 0;
   Money price;
   // A heap keeps the largest on top, so "less" means worse.
@@ -28,9 +28,9 @@ struct Candidate {
 
 }  // namespace
 
-// With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful: the prices do not
-// depend on the report, so the report only picks one of the posted pairs, and the true value picks the pair that is
-// truly best for its owner.
+// With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
+// the prices do not depend on the report, so the report only picks one of the posted pairs, and the
+// true value picks the pair that is truly best for its owner.
 Market::Found Market::find(const Request& request, const Wish& wish, Time now) const {
   Found found;
   const PriceList list = mechanism_->prices(request, now);
@@ -41,7 +41,8 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   for (std::size_t k = 0; k < list.credits.size(); ++k) {
     if (!std::isfinite(list.credits[k])) continue;
     const Time start = std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
-    if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot)) continue;
+    if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
+      continue;
     const auto price = Money::from_credits(list.credits[k]);
     if (!price || (wish.limit && *price > *wish.limit)) continue;
     double score = static_cast<double>(price->micro());
@@ -50,7 +51,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       const Time completion = start + request.duration + config_.start_slack;
       const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
       score = price->credits() - value;
-      if (score > 0) continue;        // worth less than it costs
+      if (score > 0) continue;  // worth less than it costs
     }
     candidates.push_back({score, start, *price});
   }
@@ -71,7 +72,8 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       break;
     }
     const Time end = candidate.start + request.duration + config_.start_slack;
-    auto placement = bookings_.plan().place(request.demand.shape, request.partition, candidate.start, end, wish.ignore);
+    auto placement = bookings_.plan().place(request.demand.shape, request.partition,
+                                            candidate.start, end, wish.ignore);
     if (placement) {
       found.choice = Choice{candidate.start, candidate.price, std::move(*placement)};
       break;
@@ -94,7 +96,8 @@ Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
 bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
   if (bid.worth.budget) return choice.price <= *bid.worth.budget;
   const Time completion = choice.start + bid.request.duration + config_.start_slack;
-  return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >= choice.price.credits();
+  return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
+         choice.price.credits();
 }
 
 // Room appears only where a booking ends, so only those times are looked at.
@@ -103,7 +106,8 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
     const Time end = start + request.duration + config_.start_slack;
-    auto placement = bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
+    auto placement =
+        bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
     if (placement) return Choice{start, Money(), std::move(*placement)};
     const Time next = bookings_.next_end(start);
     if (next == start) break;
@@ -142,7 +146,8 @@ std::string Market::alternatives(const Draft& draft, const Found& found, Time no
     wish.limit = budget;
     const auto choice = find(shorter, wish, now).choice;
     if (!choice) continue;
-    offers.push_back(fmt::format("-t {} ({})", time_limit_text(shorter.duration), choice->price.to_string()));
+    offers.push_back(
+        fmt::format("-t {} ({})", time_limit_text(shorter.duration), choice->price.to_string()));
     break;
   }
   if (offers.empty()) return "";

@@ -18,16 +18,26 @@ struct End {
 
 End end_of(int state) {
   switch (state) {
-    case MARKET_JOB_COMPLETED: return {"COMPLETED", &Ends::completed};
-    case MARKET_JOB_FAILED: return {"FAILED", &Ends::failed};
-    case MARKET_JOB_TIMEOUT: return {"TIMEOUT", &Ends::timeout};
-    case MARKET_JOB_OUT_OF_MEMORY: return {"OUT_OF_MEMORY", &Ends::out_of_memory};
-    case MARKET_JOB_NODE_FAIL: return {"NODE_FAIL", &Ends::node_fail};
-    case MARKET_JOB_BOOT_FAIL: return {"BOOT_FAIL", &Ends::boot_fail};
-    case MARKET_JOB_PREEMPTED: return {"PREEMPTED", &Ends::preempted};
-    case MARKET_JOB_REQUEUED: return {"REQUEUED", &Ends::requeued};
-    case MARKET_JOB_DEADLINE: return {"DEADLINE", &Ends::deadline};
-    default: return {"CANCELLED", &Ends::cancelled};
+    case MARKET_JOB_COMPLETED:
+      return {"COMPLETED", &Ends::completed};
+    case MARKET_JOB_FAILED:
+      return {"FAILED", &Ends::failed};
+    case MARKET_JOB_TIMEOUT:
+      return {"TIMEOUT", &Ends::timeout};
+    case MARKET_JOB_OUT_OF_MEMORY:
+      return {"OUT_OF_MEMORY", &Ends::out_of_memory};
+    case MARKET_JOB_NODE_FAIL:
+      return {"NODE_FAIL", &Ends::node_fail};
+    case MARKET_JOB_BOOT_FAIL:
+      return {"BOOT_FAIL", &Ends::boot_fail};
+    case MARKET_JOB_PREEMPTED:
+      return {"PREEMPTED", &Ends::preempted};
+    case MARKET_JOB_REQUEUED:
+      return {"REQUEUED", &Ends::requeued};
+    case MARKET_JOB_DEADLINE:
+      return {"DEADLINE", &Ends::deadline};
+    default:
+      return {"CANCELLED", &Ends::cancelled};
   }
 }
 
@@ -52,7 +62,8 @@ std::optional<std::string> Market::job_ended(const market_job_t& job, Time now) 
 std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) {
   Job* job = job_of_ended(ended, now);
   if (job == nullptr) return std::nullopt;
-  if (ended.restart < job->restart) return std::string(or_empty(ended.admin_comment));  // of an older run
+  if (ended.restart < job->restart)
+    return std::string(or_empty(ended.admin_comment));  // of an older run
   if (job->phase != Phase::kEnded) {
     if (ended.restart > job->restart) {  // its new run was never seen in a pass
       job->restart = ended.restart;
@@ -63,10 +74,12 @@ std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) 
   return job->settled_comment;
 }
 
-// The job in memory; or, when the pass has not seen it yet or memory was lost, made from its admin_comment.
+// The job in memory; or, when the pass has not seen it yet or memory was lost, made from its
+// admin_comment.
 Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   const auto known = jobs_.find(ended.job_id);
-  if (known != jobs_.end() && (known->second.phase != Phase::kEnded || known->second.restart >= ended.restart)) {
+  if (known != jobs_.end() &&
+      (known->second.phase != Phase::kEnded || known->second.restart >= ended.restart)) {
     return &known->second;
   }
   const auto comment = read_comment(or_empty(ended.admin_comment));
@@ -86,7 +99,8 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
     take_task(job, provisional->second);
     if (job.phase == Phase::kConfirmed) set_lien(job, job.terms.price);
     if (ended.array_tasks_pending > 0 ||
-        std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(), [](const auto& t) { return t.claimed; })) {
+        std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(),
+                    [](const auto& t) { return t.claimed; })) {
       drop_provisional(comment->token);
     }
     job.bid.uid = ended.uid;
@@ -98,7 +112,8 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   job.terms = Terms{comment->price, comment->start, comment->end, comment->rule};
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
-  if (auto tres = parse_tres(or_empty(ended.tres_req))) job.bid.request.demand.tres = std::move(*tres);
+  if (auto tres = parse_tres(or_empty(ended.tres_req)))
+    job.bid.request.demand.tres = std::move(*tres);
   job.phase = comment->waiting ? Phase::kWaiting : Phase::kConfirmed;
   claim_open_lien(job);
   if (comment->settled) {
@@ -110,7 +125,8 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
 void Market::settle(Job& job, const market_job_t& ended, Time now) {
   const End end = end_of(ended.state);
   const bool ran = ended.start > 0 && ended.end > ended.start;
-  const bool never_ran = !ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
+  const bool never_ran =
+      !ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
   const Time elapsed = ran ? std::max<Time>(0, ended.end - ended.start - ended.suspended_s) : 0;
   const Time limit = job.bid.request.duration;
   EndRule rule = config_.ends.*end.rule;
@@ -145,7 +161,8 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     queued.job_id = job.id;
     queued.previous_lien = job.lien;
     queued.operation = ledger::Settle{std::move(segment)};
-    if (job.lien != Money()) queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+    if (job.lien != Money())
+      queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
     queued.deltas.emplace_back(job.bid.account, Delta{refunded - charged, Money()});
     job.lien = Money();
     enqueue(std::move(queued));

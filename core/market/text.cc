@@ -6,7 +6,9 @@
 namespace market {
 namespace {
 
-bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
+bool is_printable(char c) {
+  return c >= 0x20 && c < 0x7f;
+}
 
 }  // namespace
 

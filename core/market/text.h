@@ -9,7 +9,8 @@
 
 namespace market {
 
-/// `text` with everything but printable ASCII replaced by '?', cut to `limit` characters with "..." at the end.
+/// `text` with everything but printable ASCII replaced by '?', cut to `limit` characters with "..."
+/// at the end.
 std::string printable(std::string_view text, std::size_t limit = 40);
 
 /// Every line of `text` with "market: " before it and unprintable bytes replaced.
