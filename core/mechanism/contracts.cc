@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/util/seeded_random.h"
+#include "core/valuation/hard_deadline.h"
+#include "core/valuation/recurrent.h"
 
 namespace market {
 namespace {
@@ -31,7 +33,7 @@ class HardDeadlineClass final : public JobClass {
   std::size_t parameters() const override { return 2; }
   bool valid(std::span<const double> type) const override { return type[0] >= 0 && type[1] >= 0; }
   double value(std::span<const double> type, double delay) const override {
-    return delay <= type[1] ? type[0] : 0;
+    return HardDeadline{type[0], type[1]}.value_at(delay);
   }
 };
 
@@ -43,7 +45,7 @@ class RecurrentClass final : public JobClass {
     return type[0] >= 0 && type[1] >= 0 && type[2] >= 0;
   }
   double value(std::span<const double> type, double delay) const override {
-    return delay <= type[1] * type[2] ? type[0] : 0;
+    return RecurrentTemplate{type[0], type[2]}.value_at(type[1], delay);
   }
 };
 
