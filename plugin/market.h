@@ -25,6 +25,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum market_log_level { MARKET_LOG_ERROR, MARKET_LOG_INFO, MARKET_LOG_DEBUG };
 typedef void (*market_log_fn)(int level, const char* line);
@@ -62,6 +63,18 @@ void market_reconfigure(void);
 
 /* Milliseconds between passes as configured, 1000 when unknown. */
 uint32_t market_interval_ms(void);
+
+/* Ends a market_wait() that goes on or comes next: something was submitted, changed or ended. */
+void market_wake(void);
+
+/* Waits at most `ms` milliseconds for a market_wake(); for the thread that owns the passes.
+ * Returns whether one came. */
+bool market_wait(uint32_t ms);
+
+/* Reads at once, and waits for the disk, the name of the site's jobcomp plugin ("jobcomp/filetxt",
+ * "" when it has none); for jobcomp's init, where no lock is held. Returns 0, or -1 with "" when
+ * market.conf cannot be read. */
+int market_config_jobcomp(const char* config_path, char* type, size_t size);
 
 /* ---- the cluster ---- */
 
@@ -262,6 +275,7 @@ uint32_t market_site_factor(uint32_t job_id, const char* admin_comment);
  */
 bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -41,7 +41,6 @@ struct Method {
 /// Every method of prediction that an instance may ask for.
 constexpr Method kMethods[] = {
     {"spread", &spread},
-    {"lp", &era_predict_lp},
 };
 
 const Method& method_of(const Fields& input) {

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/cluster.h"
+
+#include "plugin/convert.h"
+#include "plugin/market.h"
+
+enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY };
+
+static time_t told_nodes, told_partitions, told_reservations;
+static uint64_t told_digest;
+
+void cluster_forget(void) {
+  told_nodes = told_partitions = told_reservations = 0;
+  told_digest = 0;
+}
+
+bool cluster_is_market_reservation(const char* name) {
+  return !xstrncmp(name, MARKET_RESV_PREFIX, sizeof(MARKET_RESV_PREFIX) - 1);
+}
+
+static bool usable(const node_record_t* node) {
+  return !IS_NODE_DOWN(node) && !IS_NODE_DRAIN(node) && !IS_NODE_FAIL(node) &&
+         !IS_NODE_FUTURE(node);
+}
+
+static void read_nodes(market_cluster_t* cluster, arena_t* arena) {
+  market_node_t* nodes = arena_array(arena, node_record_count, sizeof(*nodes));
+  bool memory_counts = slurm_conf.select_type_param & CR_MEMORY;
+
+  for (int i = 0; i < node_record_count; i++) {
+    const node_record_t* node = node_record_table_ptr[i];
+
+    nodes[i].name = "";
+    if (!node || !node->name) continue;
+    nodes[i].name = node->name;
+    nodes[i].cores = node->tot_cores;
+    nodes[i].threads_per_core = MAX(node->tpc, 1);
+    if (memory_counts && node->real_memory > node->mem_spec_limit)
+      nodes[i].mem_mb = node->real_memory - node->mem_spec_limit;
+    nodes[i].gres = node->gres ? node->gres : node->config_ptr->gres;
+    nodes[i].features = node->features_act ? node->features_act : node->config_ptr->feature;
+    nodes[i].usable = usable(node);
+  }
+  cluster->nodes = nodes;
+  cluster->node_count = node_record_count;
+}
+
+static const uint32_t* node_indices(bitstr_t* bits, arena_t* arena, uint32_t* count) {
+  uint32_t* out;
+  int last;
+
+  *count = 0;
+  if (!bits || !bit_set_count(bits)) return NULL;
+  out = arena_array(arena, bit_set_count(bits), sizeof(*out));
+  last = bit_fls(bits);
+  for (int i = bit_ffs(bits); i <= last; i++)
+    if (bit_test(bits, i)) out[(*count)++] = i;
+  return out;
+}
+
+static void read_partitions(market_cluster_t* cluster, arena_t* arena) {
+  market_partition_t* parts = arena_array(arena, list_count(part_list), sizeof(*parts));
+  list_itr_t* each = list_iterator_create(part_list);
+  uint32_t count = 0;
+  part_record_t* part;
+
+  while ((part = list_next(each))) {
+    market_partition_t* out = &parts[count++];
+
+    out->name = part->name;
+    out->is_default = part->flags & PART_FLAG_DEFAULT;
+    out->up = (part->state_up & PARTITION_UP) == PARTITION_UP;
+    out->max_time_min = part->max_time == INFINITE ? 0 : part->max_time;
+    out->default_time_min =
+        part->default_time == NO_VAL || part->default_time == INFINITE ? 0 : part->default_time;
+    out->nodes = node_indices(part->node_bitmap, arena, &out->node_count);
+  }
+  list_iterator_destroy(each);
+  cluster->partitions = parts;
+  cluster->partition_count = count;
+}
+
+// The nodes and cores of a reservation.
+static void read_allocs(const slurmctld_resv_t* resv, arena_t* arena, market_foreign_resv_t* out) {
+  bool full = (resv->ctld_flags & RESV_CTLD_FULL_NODE) || !resv->core_bitmap;
+  uint32_t count;
+  const uint32_t* nodes = node_indices(resv->node_bitmap, arena, &count);
+  market_alloc_t* allocs = arena_array(arena, count, sizeof(*allocs));
+
+  for (uint32_t i = 0; i < count; i++) {
+    const node_record_t* node = node_record_table_ptr[nodes[i]];
+
+    allocs[i].node = nodes[i];
+    if (!full && node)
+      allocs[i].core_words = convert_cores(resv->core_bitmap, cr_get_coremap_offset(nodes[i]),
+                                           node->tot_cores, arena, &allocs[i].word_count);
+  }
+  out->allocs = allocs;
+  out->alloc_count = count;
+}
+
+// Seconds after which the reservation comes again; 0 when it does not. Those of working days and
+// weekends are taken as daily: too many hours are held, never too few.
+static time_t period(const slurmctld_resv_t* resv) {
+  if (resv->flags & RESERVE_FLAG_HOURLY) return HOUR;
+  if (resv->flags & (RESERVE_FLAG_DAILY | RESERVE_FLAG_WEEKDAY | RESERVE_FLAG_WEEKEND)) return DAY;
+  if (resv->flags & RESERVE_FLAG_WEEKLY) return WEEK;
+  return 0;
+}
+
+static uint32_t occurrences(const slurmctld_resv_t* resv) {
+  time_t every = period(resv);
+
+  return every ? REPEAT_AHEAD / every + 1 : 1;
+}
+
+static bool is_foreign(const slurmctld_resv_t* resv) {
+  return resv->node_bitmap && !cluster_is_market_reservation(resv->name);
+}
+
+static void read_reservations(market_cluster_t* cluster, time_t now, arena_t* arena) {
+  list_itr_t* each;
+  slurmctld_resv_t* resv;
+  market_foreign_resv_t* out;
+  uint32_t count = 0;
+
+  if (!resv_list) return;
+  each = list_iterator_create(resv_list);
+  while ((resv = list_next(each))) count += is_foreign(resv) ? occurrences(resv) : 0;
+  out = arena_array(arena, count, sizeof(*out));
+  count = 0;
+  list_iterator_reset(each);
+  while ((resv = list_next(each))) {
+    market_foreign_resv_t one = {
+        .name = resv->name, .start = resv->start_time, .end = resv->end_time};
+    uint32_t times = is_foreign(resv) ? occurrences(resv) : 0;
+
+    if (!times) continue;
+    if (resv->flags & RESERVE_FLAG_TIME_FLOAT) one.start = now + resv->start_time;
+    read_allocs(resv, arena, &one);
+    for (uint32_t i = 0; i < times; i++) {
+      out[count] = one;
+      out[count].start += i * period(resv);
+      out[count++].end += i * period(resv);
+    }
+  }
+  list_iterator_destroy(each);
+  cluster->reservations = out;
+  cluster->reservation_count = count;
+}
+
+static uint64_t mix(uint64_t digest, const void* bytes, size_t size) {
+  const unsigned char* byte = bytes;
+
+  for (size_t i = 0; i < size; i++) digest = (digest ^ byte[i]) * UINT64_C(1099511628211);
+  return digest;
+}
+
+static uint64_t mix_text(uint64_t digest, const char* text) {
+  return text ? mix(digest, text, strlen(text) + 1) : mix(digest, "", 1);
+}
+
+static uint64_t mix_number(uint64_t digest, uint64_t number) {
+  return mix(digest, &number, sizeof(number));
+}
+
+// FNV-1a over all that the market is told, so that it is told only what changed.
+static uint64_t digest_of(const market_cluster_t* cluster) {
+  uint64_t digest = UINT64_C(14695981039346656037) ^ cluster->associations_enforced;
+
+  for (uint32_t i = 0; i < cluster->node_count; i++) {
+    const market_node_t* node = &cluster->nodes[i];
+
+    digest = mix_text(digest, node->name);
+    digest = mix_number(
+        digest, node->cores * UINT64_C(4294967296) + node->threads_per_core * 2 + node->usable);
+    digest = mix_number(digest, node->mem_mb);
+    digest = mix_text(mix_text(digest, node->gres), node->features);
+  }
+  for (uint32_t i = 0; i < cluster->partition_count; i++) {
+    const market_partition_t* part = &cluster->partitions[i];
+
+    digest = mix_text(digest, part->name);
+    digest = mix_number(digest, part->is_default * 2 + part->up);
+    digest = mix_number(digest, part->max_time_min * UINT64_C(4294967296) + part->default_time_min);
+    digest = mix(digest, part->nodes, part->node_count * sizeof(*part->nodes));
+  }
+  for (uint32_t i = 0; i < cluster->reservation_count; i++) {
+    const market_foreign_resv_t* resv = &cluster->reservations[i];
+
+    digest = mix_number(mix_number(mix_text(digest, resv->name), resv->start), resv->end);
+    for (uint32_t j = 0; j < resv->alloc_count; j++) {
+      digest = mix_number(digest, resv->allocs[j].node);
+      digest =
+          mix(digest, resv->allocs[j].core_words, resv->allocs[j].word_count * sizeof(uint64_t));
+    }
+  }
+  return digest;
+}
+
+void cluster_tell_market(time_t now, arena_t* arena) {
+  market_cluster_t cluster = {0};
+  uint64_t digest;
+
+  if (told_nodes == last_node_update && told_partitions == last_part_update &&
+      told_reservations == last_resv_update && now > last_node_update && now > last_part_update &&
+      now > last_resv_update)
+    return;
+  told_nodes = last_node_update;
+  told_partitions = last_part_update;
+  told_reservations = last_resv_update;
+  read_nodes(&cluster, arena);
+  read_partitions(&cluster, arena);
+  read_reservations(&cluster, now, arena);
+  cluster.associations_enforced = accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS;
+  digest = digest_of(&cluster);
+  if (digest == told_digest) return;
+  told_digest = digest;
+  market_update_cluster(&cluster, now);
+}

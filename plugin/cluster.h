@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The nodes, partitions and foreign reservations of slurmctld as the market sees them.
+#ifndef SLURM_MARKET_CLUSTER_H
+#define SLURM_MARKET_CLUSTER_H
+
+#include "plugin/arena.h"
+#include "plugin/compat/slurm_api.h"
+
+// Tells the market what the cluster looks like when that changed since the last call; all that
+// Slurm changed at a node without meaning to the market (a job started, a load was measured) is
+// passed over. Needs conf READ, node READ, partition READ.
+void cluster_tell_market(time_t now, arena_t* arena);
+
+// Forgets what was told, so that the next call tells everything.
+void cluster_forget(void);
+
+// Whether a reservation was made by the market.
+bool cluster_is_market_reservation(const char* name);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slurm's internal headers, in the one place that knows how they differ between 22.05, 24.11
+// and 26.05.
+#ifndef SLURM_MARKET_COMPAT_SLURM_API_H
+#define SLURM_MARKET_COMPAT_SLURM_API_H
+
+#include "config.h"
+// config.h comes first: it sets what the others look at.
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#include "src/common/assoc_mgr.h"
+#include "src/common/bitstring.h"
+#include "src/common/hostlist.h"
+#include "src/common/job_resources.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/macros.h"
+#include "src/common/node_conf.h"
+#include "src/common/plugin.h"
+#include "src/common/read_config.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/reservation.h"
+#include "src/slurmctld/slurmctld.h"
+#include "src/slurmctld/state_save.h"
+
+#define MARKET_SLURM_22_05 SLURM_VERSION_NUM(22, 5, 0)
+#define MARKET_SLURM_24_11 SLURM_VERSION_NUM(24, 11, 0)
+#define MARKET_SLURM_26_05 SLURM_VERSION_NUM(26, 5, 0)
+
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_22_05
+#error "Slurm 22.05 or newer is needed"
+#elif SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+#include "src/common/slurm_accounting_storage.h"
+#include "src/common/slurm_jobcomp.h"
+#include "src/common/slurm_priority.h"
+#include "src/slurmctld/job_submit.h"
+#else
+#include "src/common/job_record.h"
+#include "src/interfaces/accounting_storage.h"
+#include "src/interfaces/job_submit.h"
+#include "src/interfaces/jobcomp.h"
+#include "src/interfaces/priority.h"
+#endif
+
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+typedef struct xlist market_list_t;
+typedef struct listIterator list_itr_t;
+typedef struct job_details market_details_t;
+#else
+typedef list_t market_list_t;
+typedef job_details_t market_details_t;
+#endif
+
+// Data of slurmctld that a client (sshare, sacct) which loads the same plugin does not have: weak,
+// or the client could not even load it.
+#pragma weak acct_db_conn
+#pragma weak accounting_enforce
+#pragma weak job_list
+#pragma weak last_job_update
+#pragma weak last_part_update
+#pragma weak last_resv_update
+#pragma weak part_list
+#pragma weak resv_list
+#pragma weak slurmctld_config
+
+// The layouts that these headers must have; the numbers were measured on the distributions' builds.
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+_Static_assert(sizeof(job_record_t) == 1048, "job_record_t is not slurmctld's");
+_Static_assert(sizeof(job_desc_msg_t) == 880, "job_desc_msg_t is not slurmctld's");
+_Static_assert(sizeof(market_details_t) == 504, "struct job_details is not slurmctld's");
+_Static_assert(sizeof(node_record_t) == 472, "node_record_t is not slurmctld's");
+#elif SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
+_Static_assert(sizeof(job_record_t) == 1160, "job_record_t is not slurmctld's");
+_Static_assert(sizeof(job_desc_msg_t) == 912, "job_desc_msg_t is not slurmctld's");
+_Static_assert(sizeof(market_details_t) == 528, "job_details_t is not slurmctld's");
+_Static_assert(sizeof(node_record_t) == 536, "node_record_t is not slurmctld's");
+#else
+_Static_assert(sizeof(job_record_t) == 1288, "job_record_t is not slurmctld's");
+_Static_assert(sizeof(job_desc_msg_t) == 952, "job_desc_msg_t is not slurmctld's");
+_Static_assert(sizeof(market_details_t) == 560, "job_details_t is not slurmctld's");
+_Static_assert(sizeof(node_record_t) == 576, "node_record_t is not slurmctld's");
+#endif
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/convert.h"
+
+#include "src/common/uid.h"
+
+enum { CORES_PER_WORD = 64 };
+
+static uint32_t given(uint32_t value) {
+  return (value == NO_VAL || value == INFINITE) ? 0 : value;
+}
+
+static uint32_t given16(uint16_t value) {
+  return (value == NO_VAL16 || value == INFINITE16) ? 0 : value;
+}
+
+// "n[1-3],m4" as "n1,n2,n3,m4".
+static const char* expanded(const char* nodes, arena_t* arena) {
+  hostlist_t hosts;
+  char* text;
+  const char* copy;
+
+  if (!nodes || !nodes[0]) return NULL;
+  if (!strchr(nodes, '[')) return nodes;
+  hosts = hostlist_create(nodes);
+  if (!hosts) return nodes;
+  text = hostlist_deranged_string_xmalloc(hosts);
+  hostlist_destroy(hosts);
+  copy = arena_copy(arena, text);
+  xfree(text);
+  return copy;
+}
+
+static void set_memory(uint64_t memory, market_size_t* size) {
+  size->mem_per_node_mb = 0;
+  size->mem_per_cpu_mb = 0;
+  if (memory == NO_VAL64 || memory == INFINITE64) return;
+  if (memory & MEM_PER_CPU)
+    size->mem_per_cpu_mb = memory & ~MEM_PER_CPU;
+  else
+    size->mem_per_node_mb = memory;
+}
+
+void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, market_size_t* size) {
+  *size = (market_size_t){
+      .min_nodes = given(request->min_nodes),
+      .max_nodes = given(request->max_nodes),
+      .tasks = given(request->num_tasks),
+      .cpus_per_task = given16(request->cpus_per_task),
+      .tasks_per_node = given16(request->ntasks_per_node),
+      .min_cpus = given(request->min_cpus),
+      .tres_per_job = request->tres_per_job,
+      .tres_per_node = request->tres_per_node,
+      .tres_per_socket = request->tres_per_socket,
+      .tres_per_task = request->tres_per_task,
+      .req_nodes = expanded(request->req_nodes, arena),
+      .exc_nodes = expanded(request->exc_nodes, arena),
+      .features = request->features,
+      .exclusive = request->shared == JOB_SHARED_NONE,
+  };
+  set_memory(request->pn_min_memory, size);
+}
+
+void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {
+  const market_details_t* details = job->details;
+
+  *size = (market_size_t){
+      .tres_per_job = job->tres_per_job,
+      .tres_per_node = job->tres_per_node,
+      .tres_per_socket = job->tres_per_socket,
+      .tres_per_task = job->tres_per_task,
+  };
+  if (!details) return;
+  size->min_nodes = given(details->min_nodes);
+  size->max_nodes = given(details->max_nodes);
+  size->tasks = given(details->num_tasks);
+  size->cpus_per_task = given16(details->cpus_per_task);
+  size->tasks_per_node = given16(details->ntasks_per_node);
+  size->min_cpus = given(details->min_cpus);
+  size->req_nodes = expanded(details->req_nodes, arena);
+  size->exc_nodes = expanded(details->exc_nodes, arena);
+  size->features = details->features;
+  size->exclusive = details->whole_node == WHOLE_NODE_REQUIRED;
+  set_memory(details->pn_min_memory, size);
+}
+
+static bool lay_number(uint32_t value, uint32_t* over) {
+  if (value == NO_VAL) return false;
+  *over = given(value);
+  return true;
+}
+
+static bool lay_text(const char* value, const char** over) {
+  if (!value) return false;
+  *over = value[0] ? value : NULL;
+  return true;
+}
+
+static uint32_t wide(uint16_t value) {
+  return value == NO_VAL16 ? NO_VAL : value;
+}
+
+bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job, arena_t* arena,
+                          market_size_t* size) {
+  bool any = false;
+
+  convert_job_size(job, arena, size);
+  any |= lay_number(change->min_nodes, &size->min_nodes);
+  any |= lay_number(change->max_nodes, &size->max_nodes);
+  any |= lay_number(change->num_tasks, &size->tasks);
+  any |= lay_number(change->min_cpus, &size->min_cpus);
+  any |= lay_number(wide(change->cpus_per_task), &size->cpus_per_task);
+  any |= lay_number(wide(change->ntasks_per_node), &size->tasks_per_node);
+  any |= lay_text(change->tres_per_job, &size->tres_per_job);
+  any |= lay_text(change->tres_per_node, &size->tres_per_node);
+  any |= lay_text(change->tres_per_socket, &size->tres_per_socket);
+  any |= lay_text(change->tres_per_task, &size->tres_per_task);
+  any |= lay_text(change->features, &size->features);
+  any |= lay_text(expanded(change->req_nodes, arena), &size->req_nodes);
+  any |= lay_text(expanded(change->exc_nodes, arena), &size->exc_nodes);
+  if (change->pn_min_memory != NO_VAL64) {
+    set_memory(change->pn_min_memory, size);
+    any = true;
+  }
+  if (change->shared != NO_VAL16) {
+    size->exclusive = change->shared == JOB_SHARED_NONE;
+    any = true;
+  }
+  return any;
+}
+
+// Reads a number below `limit` and moves past it; -1 when there is none.
+static long read_index(const char** text, long limit) {
+  char* end;
+  long value;
+
+  if (**text < '0' || **text > '9') return -1;
+  errno = 0;
+  value = strtol(*text, &end, 10);
+  *text = end;
+  return (errno || value >= limit) ? -1 : value;
+}
+
+// Marks the tasks of one item "a", "a-b" or "a-b:s"; false when it is none of these.
+static bool mark_tasks(const char** text, bitstr_t* tasks) {
+  long limit = bit_size(tasks), step = 1;
+  long first = read_index(text, limit), last = first;
+
+  if (**text == '-') {
+    (*text)++;
+    last = read_index(text, limit);
+    if (**text == ':') {
+      (*text)++;
+      step = read_index(text, limit);
+    }
+  }
+  if (first < 0 || last < first || step < 1) return false;
+  for (long i = first; i <= last; i += step) bit_set(tasks, i);
+  return true;
+}
+
+uint32_t convert_array_count(const char* text) {
+  bitstr_t* tasks;
+  uint32_t count = 1;
+  bool well = true;
+
+  if (!text) return 0;
+  if (!slurm_conf.max_array_sz) return 1;
+  tasks = bit_alloc(slurm_conf.max_array_sz);
+  if (*text == '[') text++;
+  do {
+    well = mark_tasks(&text, tasks);
+  } while (well && *text++ == ',');
+  if (well) count = bit_set_count(tasks);
+  FREE_NULL_BITMAP(tasks);
+  return count ? count : 1;
+}
+
+int convert_state(uint32_t job_state) {
+  static const int states[JOB_END] = {
+      [JOB_PENDING] = MARKET_JOB_PENDING,     [JOB_RUNNING] = MARKET_JOB_RUNNING,
+      [JOB_SUSPENDED] = MARKET_JOB_SUSPENDED, [JOB_COMPLETE] = MARKET_JOB_COMPLETED,
+      [JOB_CANCELLED] = MARKET_JOB_CANCELLED, [JOB_FAILED] = MARKET_JOB_FAILED,
+      [JOB_TIMEOUT] = MARKET_JOB_TIMEOUT,     [JOB_NODE_FAIL] = MARKET_JOB_NODE_FAIL,
+      [JOB_PREEMPTED] = MARKET_JOB_PREEMPTED, [JOB_BOOT_FAIL] = MARKET_JOB_BOOT_FAIL,
+      [JOB_DEADLINE] = MARKET_JOB_DEADLINE,   [JOB_OOM] = MARKET_JOB_OUT_OF_MEMORY,
+  };
+  uint32_t base = job_state & JOB_STATE_BASE;
+  int state = base < JOB_END ? states[base] : MARKET_JOB_FAILED;
+  bool by_the_system = state == MARKET_JOB_NODE_FAIL || state == MARKET_JOB_PREEMPTED ||
+                       state == MARKET_JOB_BOOT_FAIL;
+
+  if ((job_state & JOB_REQUEUE) && !by_the_system) return MARKET_JOB_REQUEUED;
+  return state;
+}
+
+int64_t convert_suspended(const job_record_t* job, time_t end) {
+  int64_t ran;
+
+  if (!job->start_time || job->suspend_time <= job->start_time || end < job->start_time) return 0;
+  ran = job->pre_sus_time;
+  if (!IS_JOB_SUSPENDED(job) && end > job->suspend_time) ran += end - job->suspend_time;
+  return MAX(end - job->start_time - ran, 0);
+}
+
+const uint64_t* convert_cores(bitstr_t* bits, uint32_t first, uint32_t count, arena_t* arena,
+                              uint32_t* words) {
+  uint64_t* out;
+  uint32_t set = 0;
+
+  *words = 0;
+  if (!bits || (int64_t)first + count > bit_size(bits)) return NULL;
+  *words = (count + CORES_PER_WORD - 1) / CORES_PER_WORD;
+  out = arena_array(arena, *words, sizeof(*out));
+  for (uint32_t core = 0; core < count; core++) {
+    if (!bit_test(bits, first + core)) continue;
+    out[core / CORES_PER_WORD] |= UINT64_C(1) << (core % CORES_PER_WORD);
+    set++;
+  }
+  if (set < count) return out;
+  *words = 0;
+  return NULL;
+}
+
+static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t* out) {
+  const job_resources_t* held = job->job_resrcs;
+  uint32_t first_core = 0, host = 0;
+  market_alloc_t* allocs;
+  int last;
+
+  if (!held || !held->node_bitmap) return;
+  allocs = arena_array(arena, bit_set_count(held->node_bitmap), sizeof(*allocs));
+  last = bit_fls(held->node_bitmap);
+  for (int i = bit_ffs(held->node_bitmap); i >= 0 && i <= last; i++) {
+    const node_record_t* node;
+
+    if (!bit_test(held->node_bitmap, i) || !(node = node_record_table_ptr[i])) continue;
+    allocs[host].node = i;
+    if (held->memory_allocated && host < held->nhosts)
+      allocs[host].mem_mb = held->memory_allocated[host];
+    allocs[host].core_words = convert_cores(held->core_bitmap, first_core, node->tot_cores, arena,
+                                            &allocs[host].word_count);
+    first_core += node->tot_cores;
+    host++;
+  }
+  out->allocs = allocs;
+  out->alloc_count = host;
+}
+
+static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out) {
+  const market_details_t* details = job->details;
+
+  *out = (market_job_t){
+      .job_id = job->job_id,
+      .array_job_id = job->array_job_id,
+      .array_task_id =
+          job->array_job_id && job->array_task_id != NO_VAL ? job->array_task_id : UINT32_MAX,
+      .restart = job->restart_cnt,
+      .uid = job->user_id,
+      .state = convert_state(job->job_state),
+      .held = job->priority == 0,
+      .dependent = (job->bit_flags & JOB_DEPENDENT) != 0,
+      .deadline = job->deadline == (time_t)NO_VAL ? 0 : job->deadline,
+      .time_limit_min = job->time_limit == NO_VAL ? 0 : job->time_limit,
+      .site_factor = job->site_factor > NICE_OFFSET ? job->site_factor - NICE_OFFSET : 0,
+      .user = job->user_name ? job->user_name : uid_to_string_cached(job->user_id),
+      .account = job->account,
+      .partition = job->partition,
+      .admin_comment = job->admin_comment,
+      .state_desc = job->state_desc,
+      .resv_name = job->resv_name,
+      .tres_req = job->tres_fmt_req_str,
+      .tres_alloc = job->tres_fmt_alloc_str,
+      .cancelled_by = job->requid,
+  };
+  if (job->array_recs && job->array_recs->task_id_bitmap && job->array_task_id == NO_VAL)
+    out->array_tasks_pending = job->array_recs->task_cnt;
+  if (details) {
+    out->submit = details->submit_time;
+    out->begin = details->begin_time;
+  }
+  convert_job_size(job, arena, &out->size);
+}
+
+void convert_job(job_record_t* job, time_t now, arena_t* arena, market_job_t* out) {
+  convert_common(job, arena, out);
+  if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) return;
+  out->start = job->start_time;
+  out->end = job->end_time;
+  out->suspended_s = convert_suspended(job, now);
+  convert_allocs(job, arena, out);
+}
+
+void convert_ended_job(job_record_t* job, time_t now, arena_t* arena, market_job_t* out) {
+  bool never_ran = !job->start_time || job->start_time > now ||
+                   (job->start_time >= job->end_time && !job->nodes);
+
+  convert_common(job, arena, out);
+  out->start = never_ran ? 0 : job->start_time;
+  out->end = job->end_time && job->end_time <= now ? job->end_time : now;
+  if (!never_ran) out->suspended_s = convert_suspended(job, out->end);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// job_submit/market: job request -> submission -> verdict. What the verdict is, the market decides.
+//
+// Slurm calls this also for --test-only and does not say so: nothing may be committed here.
+#include "plugin/job_submit_market.h"
+
+#include "plugin/cluster.h"
+#include "plugin/convert.h"
+#include "plugin/market.h"
+#include "plugin/options.h"
+
+static bool is_operator(uint32_t uid) {
+  return validate_operator(uid);
+}
+
+// The account Slurm will fill in when the job names none, where the association manager knows it.
+static char* default_account(uint32_t uid) {
+  assoc_mgr_lock_t locks = {.user = READ_LOCK};
+  slurmdb_user_rec_t user = {.uid = uid};
+  char* account = NULL;
+
+  assoc_mgr_lock(&locks);
+  if (assoc_mgr_user_list && list_count(assoc_mgr_user_list) &&
+      assoc_mgr_fill_in_user(acct_db_conn, &user, 0, NULL, true) == SLURM_SUCCESS)
+    account = xstrdup(user.default_acct);
+  assoc_mgr_unlock(&locks);
+  return account;
+}
+
+// Whether one of the reservations named is the market's and not the one the job is bound to.
+static bool names_market_reservation(const char* reservations, const char* own) {
+  char *list, *name, *rest = NULL;
+  bool found = false;
+
+  if (!reservations || !xstrcmp(reservations, own)) return false;
+  list = xstrdup(reservations);
+  for (name = strtok_r(list, ",", &rest); name && !found; name = strtok_r(NULL, ",", &rest)) {
+    while (*name == ' ' || *name == '+' || *name == '-') name++;
+    found = cluster_is_market_reservation(name);
+  }
+  xfree(list);
+  return found;
+}
+
+static int refuse_reservation(char** message) {
+  xfree(*message);
+  *message = xstrdup("market: reservations named " MARKET_RESV_PREFIX
+                     "… hold the place of one accepted job each; "
+                     "give --budget or --value instead of --reservation");
+  return ESLURM_RESERVATION_ACCESS;
+}
+
+// Whose job it is: who asks, unless an operator asks for somebody else.
+static uint32_t owner(const job_desc_msg_t* request, uint32_t uid, bool operator) {
+  bool for_another = request->user_id != NO_VAL && request->user_id != uid;
+
+  return for_another && operator? request->user_id : uid;
+}
+
+static uint32_t zero_if_unset(uint32_t value) {
+  return value == NO_VAL ? 0 : value;
+}
+
+static time_t no_time_if_unset(time_t value) {
+  return value == (time_t)NO_VAL || value == (time_t)INFINITE ? 0 : value;
+}
+
+static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_t* options,
+                 arena_t* arena, market_submission_t* submission) {
+  bool operator= is_operator(uid);
+
+  *submission = (market_submission_t){
+      .uid = owner(request, uid, operator),
+      .is_operator = operator,
+      .account = request->account,
+      .partition = request->partition,
+      .time_limit_min = zero_if_unset(request->time_limit),
+      .begin = no_time_if_unset(request->begin_time),
+      .deadline = no_time_if_unset(request->deadline),
+      .array_tasks = convert_array_count(request->array_inx),
+      .het = request->het_job_offset != NO_VAL,
+      .held = request->priority == 0,
+      .interactive = !request->script,
+      .budget = options->budget,
+      .value = options->value,
+      .query = options->query,
+  };
+  convert_requested_size(request, arena, &submission->size);
+}
+
+// Carries the verdict out on the request.
+static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** message) {
+  bool accepted = answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING;
+
+  if (answer->text && answer->text[0]) {
+    xfree(*message);
+    *message = xstrdup(answer->text);
+  }
+  if (answer->verdict == MARKET_REJECTED) return ESLURM_ACCOUNTING_POLICY;
+  if (accepted && answer->admin_comment) {
+    xfree(request->admin_comment);
+    request->admin_comment = xstrdup(answer->admin_comment);
+  }
+  if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
+  if (answer->verdict == MARKET_WAITING) request->priority = 0;
+  return SLURM_SUCCESS;
+}
+
+// What the options are before anybody reads them: NULL, or why they cannot have come from the
+// market's own options.
+static const char* forged(const bid_options_t* options) {
+  if (options->endless) return "market: the job's SPANK environment is too large";
+  if (options->twice)
+    return "market: one of --budget, --value came twice in the job's SPANK environment";
+  return NULL;
+}
+
+int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** message) {
+  bid_options_t options;
+  market_submission_t submission;
+  market_answer_t answer = {.verdict = MARKET_CLOSED};
+  arena_t arena = {0};
+  char *account = NULL, *buffer;
+  int code;
+
+  if (names_market_reservation(request->reservation, NULL)) return refuse_reservation(message);
+  // Only the market writes its notes on a job, whoever asks.
+  if (market_wants_job(MARKET_JOB_PENDING, request->admin_comment)) xfree(request->admin_comment);
+  options_read(request->spank_job_env, request->spank_job_env_size, &options);
+  if (forged(&options)) {
+    xfree(*message);
+    *message = xstrdup(forged(&options));
+    return ESLURM_ACCOUNTING_POLICY;
+  }
+
+  fill(request, uid, &options, &arena, &submission);
+  if (!request->account && options_any(&options))
+    submission.default_account = account = default_account(submission.uid);
+  buffer = xmalloc_nz(MARKET_TEXT_MAX);
+  market_submit(&submission, time(NULL), buffer, MARKET_TEXT_MAX, &answer);
+  if (answer.verdict == MARKET_CLOSED && options_any(&options)) {
+    answer.text =
+        "market: closed (PriorityType is not priority/market): the job goes on without its bid";
+    code = apply(&answer, request, message);
+  } else {
+    code = apply(&answer, request, message);
+  }
+  xfree(buffer);
+  xfree(account);
+  arena_free(&arena);
+  return code;
+}
+
+static bool changes_comment(const job_desc_msg_t* change, const job_record_t* job) {
+  return change->admin_comment && xstrcmp(change->admin_comment, job->admin_comment);
+}
+
+static int judge_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
+                        char** message) {
+  market_change_t asked = {
+      .job_id = job->job_id,
+      .uid = uid,
+      .is_operator = is_operator(uid),
+      .release = change->priority != NO_VAL && change->priority != 0,
+      .time_limit_min = zero_if_unset(change->time_limit),
+      .begin = no_time_if_unset(change->begin_time),
+      .deadline = no_time_if_unset(change->deadline),
+      .account = change->account,
+      .partition = change->partition,
+  };
+  arena_t arena = {0};
+  char* text = xmalloc(MARKET_COMMENT_MAX);
+  int verdict;
+
+  asked.resized = convert_changed_size(change, job, &arena, &asked.size);
+  verdict = market_modify(&asked, time(NULL), text, MARKET_COMMENT_MAX);
+  arena_free(&arena);
+  if (verdict == MARKET_REJECTED) {
+    xfree(*message);
+    *message = text;
+    return ESLURM_ACCOUNTING_POLICY;
+  }
+  xfree(text);
+  market_wake();
+  return SLURM_SUCCESS;
+}
+
+int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
+                             char** message) {
+  if (names_market_reservation(change->reservation, job->resv_name))
+    return refuse_reservation(message);
+  if (!market_wants_job(MARKET_JOB_PENDING, job->admin_comment)) {
+    if (market_wants_job(MARKET_JOB_PENDING, change->admin_comment)) xfree(change->admin_comment);
+    return SLURM_SUCCESS;
+  }
+  if (changes_comment(change, job)) {
+    xfree(*message);
+    *message = xstrdup("market: the admin comment of a job with a bid belongs to the market");
+    return ESLURM_NOT_SUPPORTED;
+  }
+  return judge_change(change, job, uid, message);
+}

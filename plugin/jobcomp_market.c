@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// jobcomp/market: Slurm calls it at every end of a job, also of one that never ran, before the
+// record goes to slurmdbd. So this is where a run is settled; the site's own jobcomp plugin comes
+// after it.
+#include "plugin/jobcomp_market.h"
+
+#include "plugin/arena.h"
+#include "plugin/convert.h"
+#include "plugin/market.h"
+
+site_jobcomp_t site_jobcomp;
+static plugin_handle_t handle = PLUGIN_INVALID_HANDLE;
+
+int jobcomp_market_open(void) {
+  char type[64] = "";
+  char* path;
+  int known;
+
+  if (handle != PLUGIN_INVALID_HANDLE) return SLURM_SUCCESS;
+  path = get_extra_conf_path("market.conf");
+  known = market_config_jobcomp(path, type, sizeof(type));
+  xfree(path);
+  if (known < 0 || !type[0] || !xstrcmp(type, "jobcomp/none") || !xstrcmp(type, "jobcomp/market"))
+    return SLURM_SUCCESS;
+  handle = plugin_load_and_link(type, site_jobcomp_name_count, (const char**)site_jobcomp_names,
+                                (void**)&site_jobcomp);
+  if (handle == PLUGIN_INVALID_HANDLE) {
+    error("jobcomp/market: cannot load %s, which market.conf names", type);
+    return SLURM_ERROR;
+  }
+  return SLURM_SUCCESS;
+}
+
+void jobcomp_market_close(void) {
+  if (handle == PLUGIN_INVALID_HANDLE) return;
+  plugin_unload(handle);
+  handle = PLUGIN_INVALID_HANDLE;
+  memset(&site_jobcomp, 0, sizeof(site_jobcomp));
+}
+
+void jobcomp_market_settle(job_record_t* job) {
+  char comment[MARKET_COMMENT_MAX];
+  time_t now = time(NULL);
+  arena_t arena = {0};
+  market_job_t ended;
+
+  if (!market_wants_job(MARKET_JOB_COMPLETED, job->admin_comment)) return;
+  convert_ended_job(job, now, &arena, &ended);
+  if (market_job_ended(&ended, now, comment, sizeof(comment))) {
+    xfree(job->admin_comment);
+    job->admin_comment = xstrdup(comment);
+  }
+  arena_free(&arena);
+  market_wake();
+}

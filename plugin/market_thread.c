@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/market_thread.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "plugin/arena.h"
+#include "plugin/cluster.h"
+#include "plugin/convert.h"
+#include "plugin/market.h"
+#include "plugin/orders.h"
+
+// Wake-ups that come in a burst share one pass.
+enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600 };
+
+static pthread_t thread;
+static bool running;
+static atomic_bool stopping;
+static atomic_bool in_pass;
+static arena_t arena;
+
+// Time under lock, for the report.
+static struct {
+  uint64_t passes, total_us, longest_us;
+  time_t since;
+} held;
+
+static void log_line(int level, const char* line) {
+  if (level == MARKET_LOG_ERROR)
+    error("market: %s", line);
+  else if (level == MARKET_LOG_INFO)
+    info("market: %s", line);
+  else
+    debug("market: %s", line);
+}
+
+static int64_t now_us(void) {
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t orders) {
+  held.passes++;
+  held.total_us += microseconds;
+  held.longest_us = MAX(held.longest_us, (uint64_t)microseconds);
+  debug2("market: pass over %zu jobs, %zu orders, %" PRId64 " us under lock", jobs, orders,
+         microseconds);
+  if (!held.since) held.since = now;
+  if (now - held.since < REPORT_EVERY_S) return;
+  verbose("market: %" PRIu64 " passes, %" PRIu64 " us under lock on average, %" PRIu64
+          " us at most",
+          held.passes, held.total_us / held.passes, held.longest_us);
+  memset(&held, 0, sizeof(held));
+  held.since = now;
+}
+
+// The jobs the market wants, in the arena.
+static market_job_t* gather_jobs(time_t now, size_t* count) {
+  market_job_t* jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
+  list_itr_t* each = list_iterator_create(job_list);
+  job_record_t* job;
+
+  *count = 0;
+  while ((job = list_next(each))) {
+    if (IS_JOB_FINISHED(job) || IS_JOB_REVOKED(job) ||
+        !market_wants_job(convert_state(job->job_state), job->admin_comment))
+      continue;
+    convert_job(job, now, &arena, &jobs[(*count)++]);
+  }
+  list_iterator_destroy(each);
+  return jobs;
+}
+
+static const char** gather_reservations(size_t* count) {
+  const char** names;
+  list_itr_t* each;
+  slurmctld_resv_t* resv;
+
+  *count = 0;
+  if (!resv_list) return NULL;
+  names = arena_array(&arena, list_count(resv_list), sizeof(*names));
+  each = list_iterator_create(resv_list);
+  while ((resv = list_next(each)))
+    if (cluster_is_market_reservation(resv->name)) names[(*count)++] = resv->name;
+  list_iterator_destroy(each);
+  return names;
+}
+
+static void pass(void) {
+  slurmctld_lock_t locks = {.conf = READ_LOCK,
+                            .job = WRITE_LOCK,
+                            .node = WRITE_LOCK,
+                            .part = READ_LOCK,
+                            .fed = READ_LOCK};
+  const market_order_t* orders;
+  size_t job_count, resv_count, order_count;
+  market_job_t* jobs;
+  const char** resv_names;
+  bool changed;
+  int64_t start;
+  time_t now;
+
+  lock_slurmctld(locks);
+  start = now_us();
+  now = time(NULL);
+  atomic_store(&in_pass, true);
+  arena_reset(&arena);
+  cluster_tell_market(now, &arena);
+  jobs = gather_jobs(now, &job_count);
+  resv_names = gather_reservations(&resv_count);
+  order_count = market_pass(jobs, job_count, resv_names, resv_count, now, &orders);
+  changed = orders_carry_out(orders, order_count, now);
+  atomic_store(&in_pass, false);
+  account_held(now_us() - start, now, job_count, order_count);
+  unlock_slurmctld(locks);
+
+  if (changed) queue_job_scheduler();
+}
+
+static bool time_to_stop(void) {
+  return atomic_load(&stopping) || slurmctld_config.shutdown_time;
+}
+
+static void* run(void* unused) {
+  (void)unused;
+  while (!time_to_stop()) {
+    if (job_list && part_list) pass();
+    if (time_to_stop()) break;
+    usleep(PASS_GAP_MS * 1000);
+    market_wait(market_interval_ms());
+  }
+  return NULL;
+}
+
+void market_thread_start(void) {
+  char* path;
+  int status;
+
+  if (running) return;
+  path = get_extra_conf_path("market.conf");
+  status = market_open(path, slurm_conf.cluster_name, log_line);
+  xfree(path);
+  if (status) {
+    error("market: cannot start; jobs run as without it");
+    return;
+  }
+  cluster_forget();
+  atomic_store(&stopping, false);
+  if (pthread_create(&thread, NULL, run, NULL)) {
+    error("market: cannot start its thread; jobs run as without it");
+    market_close(0);
+    return;
+  }
+  running = true;
+}
+
+void market_thread_stop(void) {
+  if (!running) return;
+  atomic_store(&stopping, true);
+  market_wake();
+  pthread_join(thread, NULL);
+  running = false;
+  market_close(FLUSH_MS);
+  arena_free(&arena);
+}
+
+void market_thread_wake(void) {
+  if (!atomic_load(&in_pass)) market_wake();
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/orders.h"
+
+#include "plugin/reservation.h"
+
+// How an order ended: why it could not be carried out, and whether the scheduler should look again.
+typedef struct outcome {
+  const char* why;
+  bool changed;
+} outcome_t;
+
+static outcome_t done(void) {
+  return (outcome_t){.changed = true};
+}
+
+static outcome_t nothing_to_do(void) {
+  return (outcome_t){0};
+}
+
+static outcome_t result(const char* why) {
+  return (outcome_t){.why = why, .changed = !why};
+}
+
+static void set_text(char** field, const char* text) {
+  if (!xstrcmp(*field, text)) return;
+  xfree(*field);
+  *field = xstrdup(text);
+}
+
+static outcome_t set_priority(job_record_t* job, uint32_t value) {
+  uint32_t site_factor = NICE_OFFSET + value;
+
+  if (job->site_factor == site_factor) return nothing_to_do();
+  job->site_factor = site_factor;
+  if (job->priority && !job->direct_set_prio && IS_JOB_PENDING(job)) set_job_prio(job);
+  return done();
+}
+
+static outcome_t hold(job_record_t* job, const char* text) {
+  if (!IS_JOB_PENDING(job)) return nothing_to_do();
+  job->direct_set_prio = 1;
+  job->priority = 0;
+  job->state_reason = WAIT_HELD;
+  set_text(&job->state_desc, text);
+  if (job->part_ptr_list && job->priority_array)
+    memset(job->priority_array, 0, list_count(job->part_ptr_list) * sizeof(*job->priority_array));
+  return done();
+}
+
+// A hold of the user's own stays: Slurm notes it under another reason.
+static outcome_t release(job_record_t* job) {
+  if (!IS_JOB_PENDING(job) || job->priority || job->state_reason == WAIT_HELD_USER)
+    return nothing_to_do();
+  job->direct_set_prio = 0;
+  set_job_prio(job);
+  job->state_reason = WAIT_NO_REASON;
+  set_text(&job->state_desc, NULL);
+  return done();
+}
+
+static outcome_t unbind(job_record_t* job) {
+  if (!job->resv_name) return nothing_to_do();
+  reservation_unbind(job);
+  return done();
+}
+
+// Makes every pending task of an array a record of its own, as Slurm does for burst buffers.
+static outcome_t split(job_record_t* job) {
+  if (!IS_JOB_PENDING(job) || !job->array_recs || !job->array_recs->task_id_bitmap ||
+      job->array_task_id != NO_VAL)
+    return nothing_to_do();
+  while (job->array_recs && job->array_recs->task_id_bitmap && job->array_task_id == NO_VAL) {
+    int task = bit_ffs(job->array_recs->task_id_bitmap);
+    job_record_t* rest;
+
+    if (task < 0) break;
+    job->array_task_id = task;
+    if (job->array_recs->task_cnt <= 1) {
+      job_array_post_sched(job);
+      break;
+    }
+    // The record given becomes the task; what comes back stands for the tasks that are left.
+    rest = job_array_split(job);
+    if (!rest) {
+      job->array_task_id = NO_VAL;
+      return result("Slurm cannot split the array now");
+    }
+    rest->job_state = JOB_PENDING;
+    rest->start_time = 0;
+    job = rest;
+  }
+  return done();
+}
+
+static outcome_t set_comment(job_record_t* job, const char* text) {
+  set_text(&job->admin_comment, text);
+  return nothing_to_do();
+}
+
+static outcome_t set_reason(job_record_t* job, const char* text) {
+  if (IS_JOB_PENDING(job)) set_text(&job->state_desc, text);
+  return nothing_to_do();
+}
+
+static outcome_t for_job(const market_order_t* order) {
+  job_record_t* job = find_job_record(order->job_id);
+
+  if (!job) return result("no such job");
+  last_job_update = time(NULL);
+  switch (order->kind) {
+    case MARKET_SET_PRIORITY:
+      return set_priority(job, order->number);
+    case MARKET_HOLD:
+      return hold(job, order->text);
+    case MARKET_RELEASE:
+      return release(job);
+    case MARKET_BIND:
+      return result(reservation_bind(job, order->name));
+    case MARKET_UNBIND:
+      return unbind(job);
+    case MARKET_SPLIT:
+      return split(job);
+    case MARKET_SET_COMMENT:
+      return set_comment(job, order->text);
+    case MARKET_SET_REASON:
+      return set_reason(job, order->text);
+    default:
+      return result("not an order");
+  }
+}
+
+static outcome_t carry_out(const market_order_t* order, time_t now) {
+  switch (order->kind) {
+    case MARKET_RESERVE:
+      return result(reservation_create(order, now));
+    case MARKET_EXTEND:
+      return result(reservation_extend(order->name, order->end));
+    case MARKET_UNRESERVE:
+      return result(reservation_delete(order->name));
+    default:
+      return for_job(order);
+  }
+}
+
+bool orders_carry_out(const market_order_t* orders, size_t count, time_t now) {
+  bool changed = false;
+
+  for (size_t i = 0; i < count; i++) {
+    outcome_t outcome = carry_out(&orders[i], now);
+
+    changed |= outcome.changed;
+    if (!outcome.why) continue;
+    verbose("market: order %d for job %u %s not carried out: %s", orders[i].kind, orders[i].job_id,
+            orders[i].name ? orders[i].name : "", outcome.why);
+    market_order_failed(&orders[i], outcome.why, now);
+  }
+  return changed;
+}
