@@ -33,6 +33,11 @@ std::size_t era_horizon(const Fields& input);
 /// era` says.
 std::vector<EraRequest> era_requests(const Fields& input, std::size_t horizon);
 
+/// Method "lp" of `smarket solve era-predict`: objective, demand and allocation. Throws InputError
+/// when the instance has too many variables.
+nlohmann::ordered_json era_predict_lp(double capacity, std::size_t horizon,
+                                      const std::vector<EraRequest>& requests);
+
 /// Curves as the field "demand" writes them: per slot a list of [quantity, price].
 nlohmann::ordered_json era_demand(const std::vector<DemandCurve>& curves);
 

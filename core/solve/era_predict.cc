@@ -41,6 +41,7 @@ struct Method {
 /// Every method of prediction that an instance may ask for.
 constexpr Method kMethods[] = {
     {"spread", &spread},
+    {"lp", &era_predict_lp},
 };
 
 const Method& method_of(const Fields& input) {

@@ -22,6 +22,8 @@ constexpr Entry kMechanisms[] = {
     {"abacus", &solving::abacus},
     {"abacus-fit", &solving::abacus_fit},
     {"abacus-slo", &solving::abacus_slo},
+    {"contracts", &solving::contracts},
+    {"dva", &solving::dva},
     {"era-predict", &solving::era_predict},
     {"tycoon-allocate", &solving::tycoon_allocate},
     {"tycoon-bid", &solving::tycoon_bid},

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// submit: who asks for what, when, paid by whom; then accept at a price, or refuse with what would
+// do.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+constexpr std::uint32_t kNoTimeLimit = 0x7fffffff;  // Slurm's INFINITE and NO_VAL lie above
+
+Answer refuse(const std::string& why) {
+  return Answer{MARKET_REJECTED, prefixed(why), "", ""};
+}
+
+}  // namespace
+
+Answer Market::submit(const market_submission_t& submission, Time now) {
+  const std::lock_guard lock(mutex_);
+  if (submission.query != nullptr) return answer_query(submission, now);
+  if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
+  if (!ready()) return unavailable();
+  auto draft = check(submission, now);
+  if (!draft) return refuse(draft.error().text);
+  if (!room_for(draft->tasks)) return unavailable();
+  return decide(std::move(*draft), now);
+}
+
+Answer Market::unavailable() const {
+  const char* what = !has_config_      ? "its configuration cannot be read"
+                     : !books_usable_  ? "its books cannot be used"
+                     : !cluster_known_ ? "it is starting"
+                                       : "too much is waiting for its books";
+  if (has_config_ && config_.on_error == OnError::kUnbilled) {
+    return Answer{
+        MARKET_UNBILLED,
+        prefixed(fmt::format("not available now ({}): the job runs without a bid, unbilled", what)),
+        "", ""};
+  }
+  return refuse(fmt::format("not available now ({}): submit again later, or without a bid", what));
+}
+
+Answer Market::without_bid(const market_submission_t& submission) const {
+  if (!has_config_ || config_.unbid == UnbidJobs::kBestEffort) return {};
+  std::string_view names = or_empty(submission.partition);
+  if (names.empty()) {
+    const Partition* partition = find_partition("");
+    if (partition == nullptr) return {};
+    names = partition->name;
+  }
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    if (trades(names.substr(0, comma))) {
+      return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
+    }
+    if (comma == std::string_view::npos) break;
+    names.remove_prefix(comma + 1);
+  }
+  return {};
+}
+
+bool Market::trades(std::string_view partition) const {
+  const auto& names = config_.partitions;
+  return names.empty() || std::find(names.begin(), names.end(), partition) != names.end();
+}
+
+Result<const Market::Partition*> Market::check_partition(std::string_view names) const {
+  if (names.find(',') != std::string_view::npos) {
+    return fail(fmt::format("a job with a bid goes to one partition, not to {}", printable(names)));
+  }
+  const Partition* partition = find_partition(names);
+  if (partition == nullptr) {
+    return fail(names.empty() ? "no partition is named and there is no default: add --partition"
+                              : fmt::format("there is no partition {}", printable(names)));
+  }
+  if (!trades(partition->name)) {
+    return fail(
+        fmt::format("partition {} takes no bids: leave out --budget and --value", partition->name));
+  }
+  if (!partition->up) return fail(fmt::format("partition {} is down", partition->name));
+  return partition;
+}
+
+Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& partition) const {
+  Time limit = minutes >= kNoTimeLimit ? 0 : static_cast<Time>(minutes) * 60;
+  if (limit == 0) limit = partition.default_time;
+  if (limit == 0) return fail("a job with a bid needs a time limit: add --time");
+  if (partition.max_time != 0 && limit > partition.max_time) {
+    return fail(fmt::format("time limit {} is above the {} of partition {}", time_limit_text(limit),
+                            time_limit_text(partition.max_time), partition.name));
+  }
+  return limit;
+}
+
+// The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
+// are in time too.
+Result<void> Market::check_window(Request& request, Time begin, Time deadline, Time now) const {
+  request.earliest = std::max(begin, now);
+  const Time busy = request.duration + config_.start_slack;
+  const Time horizon = now + config_.horizon;
+  if (deadline != 0 && deadline <= now) {
+    return fail(fmt::format("the deadline {} is in the past", format_time_short(deadline, now)));
+  }
+  if (deadline != 0 && request.earliest + busy > deadline) {
+    return fail(
+        fmt::format("the deadline {} is too near: a time limit of {} and {} s for start and "
+                    "clean-up end at {} at the earliest",
+                    format_time_short(deadline, now), time_limit_text(request.duration),
+                    config_.start_slack, format_time_short(request.earliest + busy, now)));
+  }
+  if (request.earliest + busy > horizon) {
+    return fail(fmt::format("the job would end after {}: the market plans {} ahead",
+                            format_time_short(horizon, now), time_limit_text(config_.horizon)));
+  }
+  request.deadline = (deadline == 0 ? horizon : std::min(deadline, horizon)) - config_.start_slack;
+  return {};
+}
+
+Result<std::string> Market::check_account(std::string_view named, std::string_view by_default,
+                                          std::uint32_t uid, bool& chosen) const {
+  chosen = named.empty() && by_default.empty();
+  std::string account = lower_case(named.empty() ? by_default : named);
+  if (account.empty()) {
+    const std::vector<std::string> own = funds_.accounts_of(uid);
+    if (own.empty())
+      return fail(
+          "you are no member of an account with credits: ask for one, or name it with --account");
+    if (own.size() > 1) {
+      std::string names = own.front();
+      for (std::size_t i = 1; i < own.size(); ++i) names += ", " + own[i];
+      return fail(fmt::format("which account pays? Add --account with one of {}", names));
+    }
+    account = own.front();
+  }
+  if (funds_.find(account) == nullptr)
+    return fail(fmt::format("account {} has no credits here", printable(account)));
+  if (!associations_enforced_ && !funds_.is_member(account, uid)) {
+    return fail(fmt::format("you are not a member of account {}", printable(account)));
+  }
+  return account;
+}
+
+Result<Market::Draft> Market::check(const market_submission_t& submission, Time now) const {
+  Draft draft;
+  if (submission.budget != nullptr && submission.value != nullptr) {
+    return fail("give --budget or --value, not both");
+  }
+  draft.texts = {std::string(or_empty(submission.budget)), std::string(or_empty(submission.value))};
+  auto worth = parse_worth(draft.texts.budget, draft.texts.value);
+  if (!worth) return tl::unexpected(worth.error());
+  draft.bid.worth = *worth;
+  if (submission.het) return fail("heterogeneous jobs cannot carry a bid");
+  const auto partition = check_partition(or_empty(submission.partition));
+  if (!partition) return tl::unexpected(partition.error());
+
+  Request& request = draft.bid.request;
+  request.partition = (*partition)->name;
+  const auto limit = check_time_limit(submission.time_limit_min, **partition);
+  if (!limit) return tl::unexpected(limit.error());
+  request.duration = *limit;
+  if (auto window = check_window(request, submission.begin, submission.deadline, now); !window) {
+    return tl::unexpected(window.error());
+  }
+  draft.wanted_deadline = submission.deadline;
+  draft.array = submission.array_tasks > 0;
+  draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
+  if (draft.tasks > config_.max_array_tasks) {
+    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks,
+                            config_.max_array_tasks));
+  }
+  auto demand = demand_of(size_options(submission.size));
+  if (!demand) return tl::unexpected(demand.error());
+  request.demand = std::move(*demand);
+  if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
+    return fail(
+        fmt::format("the job is larger than the cluster (partition {})", request.partition));
+  }
+  draft.bid.uid = submission.uid;
+  draft.held = submission.held;
+  auto account = check_account(or_empty(submission.account), or_empty(submission.default_account),
+                               submission.uid, draft.set_account);
+  if (!account) return tl::unexpected(account.error());
+  draft.bid.account = std::move(*account);
+  return draft;
+}
+
+void Market::record_bid(const std::string& id, const Bid& bid, Money price, bool accepted,
+                        Time now) {
+  if (unwritten_ > 10000) return;  // forecasts can do without a bid; bills come first
+  ledger::RecordBid record;
+  record.id = id;
+  record.bid =
+      PastBid{now,
+              bid.request.earliest,
+              bid.request.deadline,
+              bid.request.duration,
+              bid.request.demand.tres,
+              bid.worth.budget ? bid.worth.budget->credits() : bid.worth.value->max.credits()};
+  record.partition = bid.request.partition;
+  record.account = bid.account;
+  record.uid = bid.uid;
+  record.accepted = accepted;
+  record.price = price;
+  record.mechanism = std::string(mechanism_->rule());
+  Queued queued;
+  queued.operation = std::move(record);
+  enqueue(std::move(queued));
+}
+
+std::string Market::next_token() {
+  return fmt::format("{:016x}{:x}", token_seed_, ++tokens_);
+}
+
+namespace {
+
+std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std::uint32_t tasks) {
+  std::string text = !for_sale ? "nothing is for sale in the job's window"
+                               : "no nodes are free long enough in the job's window";
+  if (tasks > 1) text += fmt::format(" for more than {} of {} tasks", placed, tasks);
+  if (capped) text += " (only the best starts were tried)";
+  return text + ".";
+}
+
+}  // namespace
+
+// Tasks are placed one after the other and booked at once, so each sees what its sisters took. When
+// one of them cannot be had, everything is taken back.
+Answer Market::decide(Draft draft, Time now) {
+  Provisional provisional;
+  provisional.token = next_token();
+  provisional.bid = draft.bid;
+  provisional.texts = draft.texts;
+  provisional.made = provisional.seen = now;
+  provisional.user_held = draft.held;
+  const Request& request = draft.bid.request;
+  const Money available = funds_.available(draft.bid.account);
+  const Wish wish = wish_for(draft.bid, now);
+  Money total;
+  Money needed;
+  std::string refusal;
+  for (std::uint32_t task = 0; task < draft.tasks; ++task) {
+    Found found = find(request, wish, now);
+    if (!found.choice || !affordable(draft.bid, now, *found.choice)) {
+      const std::string what = draft.array ? " per task" : "";
+      if (found.choice) {
+        refusal = fmt::format("needs {}{}, budget is {}.", found.choice->price.to_string(), what,
+                              draft.bid.worth.budget->to_string());
+      } else if (draft.bid.worth.value && !found.for_sale) {
+        refusal = "at every start in the window the job's value is below its price.";
+      } else {
+        refusal = no_place_text(found.for_sale, found.capped, task, draft.tasks);
+      }
+      refusal += alternatives(draft, found, now);
+      needed = found.choice ? found.choice->price : Money();
+      break;
+    }
+    const Money price = found.choice->price;
+    needed = std::max(needed, price);
+    total += price;
+    const bool funded = total <= available;
+    if (!funded && config_.arrays == ArrayFunding::kPerTask && draft.array) total -= price;
+    Terms terms{price, found.choice->start,
+                found.choice->start + request.duration + config_.start_slack,
+                std::string(mechanism_->rule())};
+    if (funded) {
+      bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start,
+                     terms.promised_end);
+      mechanism_->promise(request, terms.start);
+    }
+    provisional.tasks.push_back(
+        {std::move(terms), std::move(found.choice->placement), funded, false});
+  }
+  const bool per_task = draft.array && config_.arrays == ArrayFunding::kPerTask;
+  const bool short_of_funds = std::any_of(provisional.tasks.begin(), provisional.tasks.end(),
+                                          [](const auto& task) { return !task.funded; });
+  const bool none_funded = std::none_of(provisional.tasks.begin(), provisional.tasks.end(),
+                                        [](const auto& task) { return task.funded; });
+  if (refusal.empty() && short_of_funds && config_.no_funds == NoFunds::kRefuse &&
+      (!per_task || none_funded)) {
+    const Money sum = per_task ? needed : total;
+    refusal = fmt::format("needs {}, available {} on {}", sum.to_string(), available.to_string(),
+                          draft.bid.account);
+    needed = sum;
+  }
+  const bool all_or_nothing = !refusal.empty() || (short_of_funds && !per_task);
+  if (all_or_nothing) {
+    for (std::size_t task = 0; task < provisional.tasks.size(); ++task) {
+      if (!provisional.tasks[task].funded) continue;
+      provisional.tasks[task].funded = false;
+      bookings_.cancel(booking_key(provisional.token, task));
+      mechanism_->release(request, provisional.tasks[task].terms.start,
+                          provisional.tasks[task].terms.start);
+    }
+  }
+  if (!refusal.empty()) {
+    record_bid(provisional.token, draft.bid, needed, false, now);
+    return refuse(refusal);
+  }
+  return accept(draft, std::move(provisional), now);
+}
+
+Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
+  Money total, waiting, cheapest = provisional.tasks.front().terms.price;
+  Time starts = 0, ends = 0;
+  std::uint32_t funded = 0;
+  for (const auto& task : provisional.tasks) {
+    cheapest = std::min(cheapest, task.terms.price);
+    if (!task.funded) {
+      waiting += task.terms.price;
+      continue;
+    }
+    ++funded;
+    total += task.terms.price;
+    starts = std::max(starts, task.terms.start);
+    ends = std::max(ends, task.terms.promised_end);
+  }
+  const std::string& account = draft.bid.account;
+  const Money available = funds_.available(account);
+  funds_.pend(account, Delta{Money(), total});
+
+  Comment comment;
+  const Terms& first = provisional.tasks.front().terms;
+  comment.token = provisional.token;
+  comment.account = account;
+  comment.rule = first.rule;
+  comment.price =
+      cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
+  comment.start = first.start;
+  comment.end = first.promised_end;
+  comment.submitted = now;
+  comment.waiting = funded == 0;
+  comment.budget = draft.texts.budget;
+  comment.value = draft.texts.value;
+
+  Answer answer;
+  answer.verdict = funded == 0 ? MARKET_WAITING : MARKET_ACCEPTED;
+  answer.admin_comment = write_comment(comment);
+  if (draft.set_account) answer.account = account;
+  if (funded > 0) {
+    answer.text =
+        fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
+                    draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
+                    config_.currency, account, format_time_short(starts, now),
+                    format_time_short(ends, now), funds_.available(account).to_string());
+  }
+  if (funded < provisional.tasks.size()) {
+    if (!answer.text.empty()) answer.text += '\n';
+    answer.text += draft.array ? fmt::format("{} tasks wait for funds: need {}, available {} on {}",
+                                             provisional.tasks.size() - funded, waiting.to_string(),
+                                             (available - total).to_string(), account)
+                               : fmt::format("waits for funds: needs {}, available {} on {}",
+                                             waiting.to_string(), available.to_string(), account);
+  }
+  answer.text = prefixed(answer.text);
+  provisional_tasks_ += provisional.tasks.size();
+  std::string token = provisional.token;
+  provisionals_.emplace(std::move(token), std::move(provisional));
+  return answer;
+}
+
+}  // namespace market

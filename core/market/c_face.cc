@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The C face over the façade: converts and guards. One market per process; no exception leaves this
+// file.
+// First of all, since the headers below include it too: only what it declares leaves the library.
+#pragma GCC visibility push(default)
+#include "plugin/market.h"
+#pragma GCC visibility pop
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "core/market/comment.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace {
+
+// Plain C objects: nothing here has to be constructed or destroyed when the library is loaded or
+// unloaded.
+pthread_rwlock_t instance_lock = PTHREAD_RWLOCK_INITIALIZER;
+market::Market* instance = nullptr;
+market_log_fn log_callback = nullptr;
+
+pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t wake_signal = PTHREAD_COND_INITIALIZER;
+bool woken = false;
+
+void log_line(market_log_level level, const char* line) {
+  if (log_callback != nullptr) log_callback(level, line);
+}
+
+/// Calls `use` with the open market while it cannot be closed; answers `fallback` when it is not
+/// open or fails.
+template <class T, class Use>
+T with_market(const char* what, T fallback, Use use) noexcept {
+  pthread_rwlock_rdlock(&instance_lock);
+  T result = fallback;
+  if (instance != nullptr) {
+    try {
+      result = use(*instance);
+    } catch (const std::exception& error) {
+      log_line(MARKET_LOG_ERROR, what);
+      log_line(MARKET_LOG_ERROR, error.what());
+      result = fallback;
+    } catch (...) {
+      log_line(MARKET_LOG_ERROR, what);
+      result = fallback;
+    }
+  }
+  pthread_rwlock_unlock(&instance_lock);
+  return result;
+}
+
+/// Copies into the caller's buffer what fits, always ended by a zero; returns the copy and moves
+/// the buffer on.
+const char* put(const std::string& text, char*& buffer, std::size_t& size) {
+  if (size == 0) return "";
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(buffer, text.data(), length);
+  buffer[length] = '\0';
+  const char* copy = buffer;
+  buffer += length + 1;
+  size -= length + 1;
+  return copy;
+}
+
+market_log_level level_of(market::LogLevel level) {
+  switch (level) {
+    case market::LogLevel::kError:
+      return MARKET_LOG_ERROR;
+    case market::LogLevel::kInfo:
+      return MARKET_LOG_INFO;
+    default:
+      return MARKET_LOG_DEBUG;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int market_open(const char* config_path, const char* cluster_name, market_log_fn log) {
+  int result = 0;
+  pthread_rwlock_wrlock(&instance_lock);
+  if (instance == nullptr) {
+    log_callback = log;
+    try {
+      auto opened = std::make_unique<market::Market>(
+          std::string(market::or_empty(config_path)), std::string(market::or_empty(cluster_name)),
+          [](market::LogLevel level, const std::string& line) {
+            log_line(level_of(level), line.c_str());
+          });
+      opened->start();
+      instance = opened.release();
+    } catch (...) {
+      result = -1;
+    }
+  }
+  pthread_rwlock_unlock(&instance_lock);
+  return result;
+}
+
+void market_close(uint32_t flush_ms) {
+  with_market("market_close", 0, [flush_ms](market::Market& market) {
+    market.stop(flush_ms);
+    return 0;
+  });
+  pthread_rwlock_wrlock(&instance_lock);
+  market::Market* closing = instance;
+  instance = nullptr;
+  pthread_rwlock_unlock(&instance_lock);
+  delete closing;
+}
+
+void market_reconfigure(void) {
+  with_market("market_reconfigure", 0, [](market::Market& market) {
+    market.reconfigure();
+    return 0;
+  });
+}
+
+uint32_t market_interval_ms(void) {
+  return with_market("market_interval_ms", uint32_t{1000},
+                     [](market::Market& market) { return market.interval_ms(); });
+}
+
+void market_wake(void) {
+  pthread_mutex_lock(&wake_lock);
+  woken = true;
+  pthread_cond_broadcast(&wake_signal);
+  pthread_mutex_unlock(&wake_lock);
+}
+
+bool market_wait(uint32_t ms) {
+  timespec until{};
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += ms / 1000;
+  until.tv_nsec += static_cast<long>(ms % 1000) * 1000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    ++until.tv_sec;
+  }
+  pthread_mutex_lock(&wake_lock);
+  int waited = 0;
+  while (!woken && waited == 0) waited = pthread_cond_timedwait(&wake_signal, &wake_lock, &until);
+  const bool came = woken;
+  woken = false;
+  pthread_mutex_unlock(&wake_lock);
+  return came;
+}
+
+int market_config_jobcomp(const char* config_path, char* type, size_t size) {
+  if (size == 0) return -1;
+  type[0] = '\0';
+  try {
+    const auto config = market::load_config(std::string(market::or_empty(config_path)));
+    if (!config) return -1;
+    put(config->jobcomp, type, size);
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
+  with_market("market_update_cluster", 0, [cluster, now](market::Market& market) {
+    market.update_cluster(*cluster, now);
+    return 0;
+  });
+}
+
+void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
+                   market_answer_t* answer) {
+  const bool is_bid =
+      submission->budget != nullptr || submission->value != nullptr || submission->query != nullptr;
+  *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr};
+  const bool is_open = with_market("market_submit", false, [&](market::Market& market) {
+    // Should the market fail, a bid is refused and a job without one goes its way.
+    answer->verdict = is_bid ? MARKET_REJECTED : MARKET_NO_BID;
+    answer->text = is_bid ? "market: failed inside; slurmctld's log says more" : "";
+    const market::Answer made = market.submit(*submission, now);
+    answer->text = put(made.text, buffer, size);
+    if (!made.admin_comment.empty()) answer->admin_comment = put(made.admin_comment, buffer, size);
+    if (!made.account.empty()) answer->account = put(made.account, buffer, size);
+    answer->verdict = made.verdict;
+    return true;
+  });
+  if (is_open && (answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING))
+    market_wake();
+}
+
+int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {
+  if (size > 0) text[0] = '\0';
+  return with_market("market_modify", static_cast<int>(MARKET_NO_BID), [&](market::Market& market) {
+    std::string why;
+    const int verdict = market.modify(*change, now, why);
+    put(why, text, size);
+    return verdict;
+  });
+}
+
+bool market_wants_job(int state, const char* admin_comment) {
+  return state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED ||
+         market::is_market_comment(market::or_empty(admin_comment));
+}
+
+size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
+                   size_t resv_count, int64_t now, const market_order_t** orders) {
+  *orders = nullptr;
+  return with_market("market_pass", size_t{0}, [&](market::Market& market) {
+    const auto& list = market.pass(jobs, job_count, resv_names, resv_count, now);
+    *orders = list.data();
+    return list.size();
+  });
+}
+
+void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
+  with_market("market_order_failed", 0, [&](market::Market& market) {
+    market.order_failed(*order, market::or_empty(why), now);
+    return 0;
+  });
+}
+
+uint32_t market_site_factor(uint32_t job_id, const char* admin_comment) {
+  return with_market("market_site_factor", uint32_t{0}, [&](market::Market& market) {
+    return market.site_factor(job_id, market::or_empty(admin_comment));
+  });
+}
+
+bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size) {
+  const bool is_ours = with_market("market_job_ended", false, [&](market::Market& market) {
+    const auto text = market.job_ended(*job, now);
+    if (text) put(*text, comment, size);
+    return text.has_value();
+  });
+  if (is_ours) market_wake();
+  return is_ours;
+}
+
+}  // extern "C"

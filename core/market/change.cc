@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Changes of what was agreed: scontrol update before Slurm makes it, and new bids.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+
+market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(change.job_id);
+  if (found == jobs_.end() || found->second.phase == Phase::kEnded) return MARKET_NO_BID;
+  if (!ready()) {
+    text = prefixed("not available now: jobs with a bid cannot be changed");
+    return MARKET_REJECTED;
+  }
+  const auto refusal = try_change(found->second, change, now);
+  if (!refusal) return MARKET_ACCEPTED;
+  text = prefixed(*refusal);
+  return MARKET_REJECTED;
+}
+
+// Nothing is changed here; the next pass sees the job as Slurm left it.
+std::optional<std::string> Market::try_change(Job& job, const market_change_t& change, Time now) {
+  if (change.release && job.phase == Phase::kWaiting) {
+    std::string code;
+    return fmt::format("job {} {} [{}]", job.id, explain(job, now, code), code);
+  }
+  const bool longer = change.time_limit_min != 0 &&
+                      static_cast<Time>(change.time_limit_min) * 60 > job.bid.request.duration;
+  if (job.phase == Phase::kRunning) {
+    if (longer)
+      return fmt::format("job {} runs: it bought {}", job.id,
+                         time_limit_text(job.bid.request.duration));
+    return std::nullopt;
+  }
+  Bid bid = job.bid;
+  Request& request = bid.request;
+  if (change.partition != nullptr) {
+    const auto partition = check_partition(change.partition);
+    if (!partition) return partition.error().text;
+    request.partition = (*partition)->name;
+  }
+  if (change.time_limit_min != 0) {
+    const Partition* partition = find_partition(request.partition);
+    if (partition == nullptr) return "its partition is gone";
+    const auto limit = check_time_limit(change.time_limit_min, *partition);
+    if (!limit) return limit.error().text;
+    request.duration = *limit;
+  }
+  if (change.resized) {
+    auto demand = demand_of(size_options(change.size));
+    if (!demand) return demand.error().text;
+    request.demand = std::move(*demand);
+    if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
+      return fmt::format("the job would be larger than the cluster (partition {})",
+                         request.partition);
+    }
+  }
+  const bool new_account = change.account != nullptr && *change.account != '\0';
+  if (new_account) {
+    bool chosen = false;
+    const auto account = check_account(change.account, "", job.bid.uid, chosen);
+    if (!account) return account.error().text;
+    bid.account = *account;
+  }
+  if (change.deadline != 0) {
+    if (change.deadline <= now) return std::string("the deadline is in the past");
+    request.deadline = change.deadline - config_.start_slack;
+  }
+  request.earliest = std::max({request.earliest, change.begin, now});
+  const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
+                        change.resized || new_account || change.deadline != 0 ||
+                        change.begin > job.terms.start;
+  if (!repriced || job.phase == Phase::kWaiting) return std::nullopt;
+  if (request.earliest + request.duration > request.deadline) {
+    return fmt::format("the job could not be done by {}",
+                       format_time_short(request.deadline + config_.start_slack, now));
+  }
+  Wish wish = wish_for(bid, job.bid_made);
+  wish.ignore = booking_key(job);
+  const Found quote = find(request, wish, now);
+  if (!quote.choice)
+    return std::string("no nodes are free long enough in the window the job would have");
+  const std::string price = quote.choice->price.to_string();
+  if (!affordable(bid, job.bid_made, *quote.choice)) {
+    return fmt::format(
+        "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
+        bid.worth.budget->to_string(), job.id, price);
+  }
+  const Money available =
+      funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
+  if (quote.choice->price > available) {
+    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
+                       bid.account);
+  }
+  return std::nullopt;
+}
+
+// The reason of a refusal, or nothing when the bid is now the new one.
+std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
+                                         Time now) {
+  Bid bid = job.bid;
+  bid.worth = worth;
+  if (job.phase != Phase::kWaiting) {
+    const bool keeps = affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
+    if (!keeps) {
+      return fmt::format(
+          "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
+          job.terms.price.to_string());
+    }
+  }
+  job.bid.worth = worth;
+  job.texts = texts;
+  job.comment_due = true;
+  if (job.phase != Phase::kWaiting) return std::nullopt;
+  Request request = job.bid.request;
+  request.earliest = std::max(request.earliest, now);
+  if (renegotiate(job, request, 0, now)) job.release_due = !job.user_held;
+  job.reason_key = 0;
+  return std::nullopt;
+}
+
+}  // namespace market

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Nodes, partitions and foreign reservations as Slurm tells them, and what of them is for sale.
+#include <algorithm>
+#include <charconv>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+constexpr Time kCapacityEvery =
+    10;  // seconds; jobs without bids come and go faster than prices need to follow
+
+// "gpu:a100:4(S:0-1),gpu:t4:2" → {"gpu:a100": 4, "gpu:t4": 2}; parts of another form are left out.
+std::map<std::string, std::int64_t> parse_gres(std::string_view text) {
+  std::map<std::string, std::int64_t> gres;
+  int depth = 0;
+  std::string item;
+  const auto finish = [&] {
+    const std::size_t colon = item.rfind(':');
+    std::int64_t count = 1;
+    std::string name = item;
+    if (colon != std::string::npos) {
+      const char* first = item.data() + colon + 1;
+      const char* last = item.data() + item.size();
+      if (std::from_chars(first, last, count).ptr == last && first != last)
+        name = item.substr(0, colon);
+      else
+        count = 1;
+    }
+    if (!name.empty()) gres[name] += count;
+    item.clear();
+  };
+  for (const char c : text) {
+    if (c == '(')
+      ++depth;
+    else if (c == ')')
+      --depth;
+    else if (c == ',' && depth == 0)
+      finish();
+    else if (depth == 0)
+      item += c;
+  }
+  finish();
+  return gres;
+}
+
+std::set<std::string> split(std::string_view names) {
+  std::set<std::string> parts;
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    if (comma != 0) parts.emplace(names.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    names.remove_prefix(comma + 1);
+  }
+  return parts;
+}
+
+// Jobs that share a node count one node each, so "node" must not run out before the CPUs do.
+void add_node(Tres& total, const Node& node) {
+  const std::int64_t cpus = static_cast<std::int64_t>(node.cores) * node.threads_per_core;
+  total["cpu"] += cpus;
+  total["node"] += cpus;
+  if (node.mem_mb > 0) total["mem"] += static_cast<std::int64_t>(node.mem_mb);
+  for (const auto& [name, count] : node.gres) {
+    total["gres/" + name] += count;
+    const std::size_t colon = name.find(':');
+    if (colon != std::string::npos) total["gres/" + name.substr(0, colon)] += count;
+  }
+}
+
+}  // namespace
+
+const Market::Partition* Market::find_partition(std::string_view name) const {
+  for (const Partition& partition : partitions_) {
+    if (name.empty() ? partition.is_default : partition.name == name) return &partition;
+  }
+  return nullptr;
+}
+
+void Market::update_cluster(const market_cluster_t& cluster, Time now) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Node> nodes(cluster.node_count);
+  for (std::uint32_t i = 0; i < cluster.node_count; ++i) {
+    const market_node_t& from = cluster.nodes[i];
+    Node& node = nodes[i];
+    node.name = or_empty(from.name);
+    node.cores = from.cores;
+    node.threads_per_core = std::max<std::uint32_t>(1, from.threads_per_core);
+    node.mem_mb = from.mem_mb;
+    if (!or_empty(from.gres).empty()) node.gres = parse_gres(from.gres);
+    node.features = split(or_empty(from.features));
+    node.usable = from.usable;
+  }
+  partitions_.clear();
+  for (std::uint32_t i = 0; i < cluster.partition_count; ++i) {
+    const market_partition_t& from = cluster.partitions[i];
+    Partition partition{std::string(or_empty(from.name)), from.is_default, from.up,
+                        from.max_time_min * Time{60}, from.default_time_min * Time{60}};
+    for (std::uint32_t k = 0; k < from.node_count; ++k) {
+      if (from.nodes[k] < nodes.size()) nodes[from.nodes[k]].partitions.insert(partition.name);
+    }
+    partitions_.push_back(std::move(partition));
+  }
+  const std::vector<Node>& before = bookings_.plan().nodes();
+  nodes_moved_ |= !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
+                              [](const Node& a, const Node& b) { return a.name == b.name; });
+  bookings_.set_nodes(std::move(nodes));
+  for (const std::string& key : foreign_keys_) bookings_.cancel(key);
+  foreign_keys_.clear();
+  foreign_busy_.clear();
+  for (std::uint32_t i = 0; i < cluster.reservation_count; ++i) {
+    const market_foreign_resv_t& resv = cluster.reservations[i];
+    const std::vector<Node>& known = bookings_.plan().nodes();
+    Placement placement = placement_of(resv.allocs, resv.alloc_count, known);
+    if (resv.start <= now && resv.end > now) {
+      Capacity::Busy busy;
+      busy.until = resv.end;
+      for (const Seat& seat : placement)
+        busy.tres["cpu"] += seat.cores.count() * known[seat.node].threads_per_core;
+      foreign_busy_.push_back(std::move(busy));
+    }
+    foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
+    bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
+  }
+  associations_enforced_ = cluster.associations_enforced;
+  cluster_known_ = true;
+  places_due_ = true;
+  capacity_due_ = true;
+  update_capacity(now);
+}
+
+void Market::update_capacity(Time now) {
+  if (mechanism_ == nullptr || !cluster_known_) return;
+  const bool stale = now / config_.slot != capacity_at_ / config_.slot ||
+                     (others_changed_ && now - capacity_at_ >= kCapacityEvery);
+  if (!capacity_due_ && !stale) return;
+  Capacity capacity;
+  for (const Node& node : bookings_.plan().nodes()) {
+    const bool sold =
+        node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
+                                   [&](const std::string& name) { return trades(name); });
+    if (sold) add_node(capacity.total, node);
+  }
+  capacity.busy = foreign_busy_;
+  for (const auto& [id, run] : others_) capacity.busy.push_back({run.tres, run.end});
+  total_ = capacity.total;
+  mechanism_->update(capacity, now);
+  capacity_due_ = others_changed_ = false;
+  capacity_at_ = now;
+}
+
+}  // namespace market

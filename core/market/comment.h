@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The market's word on a job: small JSON in its admin_comment, which users cannot set.
+//   accepted
+//   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
+//   waiting   the same with "waiting":true
+//   ended
+//   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1"}}
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/market/bid.h"
+
+namespace market {
+
+struct Comment {
+  std::string token, account, rule;
+  Money price;         ///< accepted: the price; ended: what was quoted
+  Time start = 0;      ///< planned start
+  Time end = 0;        ///< promised completion
+  Time submitted = 0;  ///< when the bid was made; a sigmoid counts from here
+  bool waiting = false;
+  bool settled = false;       ///< the run ended: `charged` and `refunded` hold
+  std::string budget, value;  ///< the bid as it was typed; one of them is empty
+  Money charged, refunded;
+};
+
+/// Whether an admin_comment is the market's. Cheap: looks at the first bytes only.
+bool is_market_comment(std::string_view text);
+
+std::string write_comment(const Comment& comment);
+
+/// Nothing when the text is not the market's or is damaged.
+std::optional<Comment> read_comment(std::string_view text);
+
+/// The worth written in a bid's texts: `budget` or `value`, exactly one given. Fails with the
+/// option, the text as far as it is printable, and what is allowed.
+Result<Worth> parse_worth(std::string_view budget, std::string_view value);
+
+}  // namespace market

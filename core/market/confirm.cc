@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The pass: accepted bids become jobs, jobs are found again after a crash, and change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+
+std::string Market::comment_of(const Job& job) const {
+  Comment comment;
+  comment.token = job.token;
+  comment.account = job.bid.account;
+  comment.rule = job.terms.rule;
+  comment.price = job.terms.price;
+  comment.start = job.terms.start;
+  comment.end = job.terms.promised_end;
+  comment.submitted = job.bid_made;
+  comment.waiting = job.phase == Phase::kWaiting;
+  comment.budget = job.texts.budget;
+  comment.value = job.texts.value;
+  return write_comment(comment);
+}
+
+namespace {
+
+void identify(Job& job, const market_job_t& seen) {
+  job.id = seen.job_id;
+  job.array_job_id = seen.array_job_id;
+  job.array_task_id = seen.array_task_id;
+  job.restart = seen.restart;
+  job.submitted = seen.submit;
+  job.user = or_empty(seen.user);
+  job.tres_text = or_empty(seen.tres_req);
+  job.bid.uid = seen.uid;
+}
+
+}  // namespace
+
+Job* Market::welcome(const market_job_t& seen, Time now) {
+  const auto comment = read_comment(or_empty(seen.admin_comment));
+  if (!comment) return nullptr;
+  Job& job = jobs_[seen.job_id];
+  job = Job{};
+  identify(job, seen);
+  job.begin = seen.begin;
+  job.fingerprint = fingerprint_of(seen);
+  const auto provisional = provisionals_.find(comment->token);
+  if (provisional != provisionals_.end()) {
+    confirm(job, provisional->second, seen, now);
+  } else {
+    adopt(job, *comment, seen, now);
+  }
+  return &job;
+}
+
+// The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to
+// it.
+void Market::take_task(Job& job, Provisional& provisional) {
+  auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(),
+                           [](const auto& t) { return !t.claimed; });
+  const bool is_extra = task == provisional.tasks.end();
+  if (is_extra) task = std::prev(provisional.tasks.end());
+  job.token = provisional.token;
+  job.bid = provisional.bid;
+  job.texts = provisional.texts;
+  job.bid_made = provisional.made;
+  job.user_held = provisional.user_held;
+  job.terms = task->terms;
+  job.phase = Phase::kWaiting;
+  job.cause = Cause::kNoFunds;
+  job.needed = job.terms.price;
+  if (is_extra || !task->funded) {
+    if (!is_extra) --provisional_tasks_;
+    task->claimed = true;
+    return;
+  }
+  bookings_.cancel(
+      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())));
+  task->claimed = true;
+  --provisional_tasks_;
+  job.placement = std::move(task->placement);
+  bookings_.book(booking_key(job), job.placement, job.terms.start,
+                 job.terms.start + job.bid.request.duration + config_.start_slack);
+  job.placed = true;  // promised to the mechanism since the acceptance
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  funds_.unpend(job.bid.account, Delta{Money(), job.terms.price});
+}
+
+bool Market::same_price_basis(const Request& a, const Request& b) const {
+  return a.duration == b.duration && a.partition == b.partition && a.demand.tres == b.demand.tres;
+}
+
+void Market::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
+  const std::string token = provisional.token;
+  take_task(job, provisional);
+  const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
+                                [](const auto& t) { return t.claimed; });
+  if (done) provisionals_.erase(token);
+  job.bid.uid = seen.uid;
+  const bool confirmed = job.phase == Phase::kConfirmed;
+  record_bid(fmt::format("{}:{}", token, job.id), job.bid, job.terms.price, confirmed, now);
+  if (!confirmed) {
+    job.hold_due = job.comment_due = true;
+    return;
+  }
+  // The job's own words decide: Slurm knows defaults that the submission did not show.
+  const auto request = request_of(seen, job.bid.request, false);
+  if (request && !same_price_basis(*request, job.bid.request)) {
+    renegotiate(job, *request, job.terms.start, now);
+  } else {
+    set_lien(job, job.terms.price);
+  }
+  job.comment_due = true;
+}
+
+Result<Request> Market::request_of(const market_job_t& seen, const Request& before,
+                                   bool new_shape) const {
+  Request request = before;
+  if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
+  if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
+  if (new_shape) {
+    auto demand = demand_of(size_options(seen.size));
+    if (!demand) return tl::unexpected(demand.error());
+    request.demand = std::move(*demand);
+  }
+  const auto tres = parse_tres(or_empty(seen.tres_req));
+  if (tres && !tres->empty()) request.demand.tres = *tres;
+  request.earliest = std::max(request.earliest, seen.begin);
+  if (seen.deadline != 0) request.deadline = seen.deadline - config_.start_slack;
+  return request;
+}
+
+void Market::claim_open_lien(Job& job) {
+  const ledger::SegmentKey key{cluster_name_, job.id, job.submitted, job.restart};
+  const auto lien = open_liens_.find(key.text());
+  if (lien == open_liens_.end()) return;
+  job.lien = lien->second.segment.quoted;
+  job.lien_account = lien->second.segment.account;
+  open_liens_.erase(lien);
+}
+
+// After a crash the job's admin_comment tells what was agreed.
+void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now) {
+  job.token = comment.token;
+  job.bid.account = comment.account;
+  job.texts = {comment.budget, comment.value};
+  job.bid_made = comment.submitted != 0 ? comment.submitted : seen.submit;
+  const auto worth = parse_worth(comment.budget, comment.value);
+  job.bid.worth = worth ? *worth : Worth{comment.price, std::nullopt};
+  job.terms = Terms{comment.price, comment.start, comment.end, comment.rule};
+  Request base;
+  base.earliest = std::max(seen.begin, job.bid_made);
+  base.deadline = job.bid_made + config_.horizon - config_.start_slack;
+  auto request = request_of(seen, base, true);
+  if (!request) {
+    log_(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
+    request = base;
+  }
+  job.bid.request = *request;
+  claim_open_lien(job);
+  resettle_old_runs(seen, now);
+  job.phase = comment.waiting ? Phase::kWaiting : Phase::kConfirmed;
+  if (comment.waiting) {
+    job.cause = Cause::kNoFunds;
+    job.needed = comment.price;
+    job.hold_due = true;
+    return;
+  }
+  set_lien(job, job.terms.price);
+  if (comment.settled)
+    job.retime = job.comment_due = true;  // a run ended and the next has not been planned
+  if (seen.state != MARKET_JOB_PENDING || comment.settled) return;
+  const Time start = std::max(now, job.terms.start);
+  auto placement =
+      bookings_.plan().place(job.bid.request.demand.shape, job.bid.request.partition, start,
+                             start + job.bid.request.duration + config_.start_slack);
+  if (placement) place(job, Choice{start, job.terms.price, std::move(*placement)});
+}
+
+// Runs before the present one whose end was not written: they ended by a requeue.
+void Market::resettle_old_runs(const market_job_t& seen, Time now) {
+  for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
+    const ledger::Segment& segment = entry->second.segment;
+    if (segment.key.job_id != seen.job_id || segment.key.restart >= seen.restart) {
+      ++entry;
+      continue;
+    }
+    Job old;
+    identify(old, seen);
+    old.submitted = segment.key.submitted;
+    old.restart = segment.key.restart;
+    old.lien = segment.quoted;
+    old.lien_account = old.bid.account = segment.account;
+    old.terms =
+        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
+    old.bid.request.partition = segment.partition;
+    old.bid.request.duration =
+        std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
+    market_job_t ended = seen;
+    ended.restart = old.restart;
+    ended.state = MARKET_JOB_REQUEUED;
+    ended.start = ended.end = 0;
+    ended.suspended_s = 0;
+    settle(old, ended, now);
+    entry = open_liens_.erase(entry);
+  }
+}
+
+// A new run of the same bid at the same price; its promise begins anew.
+void Market::new_run(Job& job, const market_job_t& seen, Time now) {
+  if (job.phase != Phase::kEnded) {  // its end was not told
+    market_job_t ended = seen;
+    ended.restart = job.restart;
+    ended.state = MARKET_JOB_REQUEUED;
+    ended.start = job.run_start;
+    ended.end = job.run_start == 0 ? 0 : now;
+    settle(job, ended, now);
+  }
+  job.restart = seen.restart;
+  job.submitted = seen.submit;
+  job.begin = seen.begin;
+  job.fingerprint = fingerprint_of(seen);
+  job.settled_comment.clear();
+  job.run_start = job.run_end = 0;
+  job.reserved = job.bound = job.revoked = false;
+  job.reason_set.clear();
+  job.comment_due = true;
+  const Money available = funds_.available(job.bid.account);
+  if (job.terms.price > available) return hold(job, Cause::kNoFunds, job.terms.price, now);
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  job.retime = true;
+  set_lien(job, job.terms.price);
+}
+
+void Market::changed(Job& job, const market_job_t& seen, Time now) {
+  auto request = request_of(seen, job.bid.request, true);
+  if (!request) {
+    log_(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
+    return hold(job, Cause::kResources, job.terms.price, now);
+  }
+  const std::string account = lower_case(or_empty(seen.account));
+  if (!account.empty()) job.bid.account = account;
+  job.tres_text = or_empty(seen.tres_req);
+  if (job.phase == Phase::kWaiting) {
+    job.bid.request = *request;
+    job.retry_at = 0;
+    return;
+  }
+  renegotiate(job, *request, job.terms.start, now);
+}
+
+// A new quote for a changed request: at the start that was promised if that can be had, else at the
+// best one.
+bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
+  unplace(job, now);
+  unreserve(job);
+  job.bid.request = request;
+  const Money own_lien = job.lien_account == job.bid.account ? job.lien : Money();
+  const Money available = funds_.available(job.bid.account) + own_lien;
+  const bool may_pay = funds_.find(job.bid.account) != nullptr &&
+                       (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
+  Wish wish = wish_for(job.bid, job.bid_made);
+  wish.only_start = keep_start;
+  Found found = find(request, wish, now);
+  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
+      found.choice->price > available) {
+    wish.only_start = 0;
+    found = find(request, wish, now);
+  }
+  const Money price = found.choice ? found.choice->price : job.terms.price;
+  Cause cause = Cause::kNone;
+  if (!found.choice) {
+    cause = found.for_sale        ? Cause::kResources
+            : job.bid.worth.value ? Cause::kOutbid
+                                  : Cause::kResources;
+  } else if (!affordable(job.bid, job.bid_made, *found.choice)) {
+    cause = Cause::kOutbid;
+  } else if (price > available || !may_pay) {
+    cause = Cause::kNoFunds;
+  }
+  if (cause != Cause::kNone) {
+    hold(job, cause, price, now);
+    return false;
+  }
+  job.terms = Terms{price, found.choice->start,
+                    found.choice->start + request.duration + config_.start_slack,
+                    std::string(mechanism_->rule())};
+  place(job, std::move(*found.choice));
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  set_lien(job, price);
+  job.comment_due = true;
+  return true;
+}
+
+}  // namespace market

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Why a job waits, in words and in one machine-readable code.
+#include <fmt/format.h>
+
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+std::string best_value(const Job& job) {
+  return job.bid.worth.budget
+             ? fmt::format("budget is {}", job.bid.worth.budget->to_string())
+             : fmt::format("its value is at most {}", job.bid.worth.value->max.to_string());
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ value) * 0x100000001b3;
+}
+
+}  // namespace
+
+// The wanted state_desc; made anew only when something it tells of has changed.
+void Market::set_reason(Job& job, Time now) {
+  const bool started = job.terms.start <= now;
+  std::uint64_t key = mix(0xcbf29ce484222325, static_cast<std::uint64_t>(job.phase));
+  for (const std::uint64_t value :
+       {static_cast<std::uint64_t>(job.cause), static_cast<std::uint64_t>(job.terms.start),
+        std::uint64_t{started}, std::uint64_t{job.placed},
+        static_cast<std::uint64_t>(job.needed.micro()),
+        static_cast<std::uint64_t>(job.tried_available.micro()),
+        static_cast<std::uint64_t>(now / 86400)}) {
+    key = mix(key, value);
+  }
+  if (key == job.reason_key) return;
+  job.reason_key = key;
+  job.reason.clear();
+  if (job.phase == Phase::kWaiting) {
+    switch (job.cause) {
+      case Cause::kNoFunds:
+        job.reason = fmt::format("market: needs {}, available {} [NO_FUNDS]",
+                                 job.needed.to_string(), job.tried_available.to_string());
+        break;
+      case Cause::kOutbid:
+        job.reason =
+            fmt::format("market: needs {}, {} [OUTBID]", job.needed.to_string(), best_value(job));
+        break;
+      default:
+        job.reason = "market: no nodes are free long enough in its window [RESOURCES]";
+    }
+  } else if (job.placed && !started) {
+    const std::string start = format_time_short(job.terms.start, now);
+    job.reason =
+        job.cause == Cause::kResources
+            ? fmt::format("market: planned start {}, later than promised [RESOURCES]", start)
+            : fmt::format("market: planned start {} [PLANNED]", start);
+  } else if (!job.placed && job.cause == Cause::kResources) {
+    job.reason = "market: no nodes can take it now [RESOURCES]";
+  }
+}
+
+std::string Market::who_holds_liens(const std::string& account) const {
+  std::string text;
+  int shown = 0;
+  for (const auto& [id, job] : jobs_) {
+    if (job.lien == Money() || job.lien_account != account) continue;
+    if (++shown > 8) return text + ", …";
+    text += fmt::format("{}job {} ({}) {}", text.empty() ? "" : ", ", id, job.user,
+                        job.lien.to_string());
+  }
+  return text.empty() ? "none" : text;
+}
+
+// One sentence that says what would change it.
+std::string Market::explain(const Job& job, Time now, std::string& code) const {
+  const std::string price = job.needed.to_string();
+  const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
+  if (job.phase == Phase::kRunning) {
+    code = "RUNNING";
+    return fmt::format("runs since {}; promised to be done by {}",
+                       format_time_short(job.run_start, now),
+                       format_time_short(job.terms.promised_end, now));
+  }
+  if (job.phase == Phase::kEnded) {
+    code = "ENDED";
+    return "has ended; sbill shows what it cost";
+  }
+  if (job.phase == Phase::kWaiting && job.cause == Cause::kNoFunds) {
+    code = "NO_FUNDS";
+    return fmt::format(
+        "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
+        "or "
+        "credits are deposited",
+        price, funds_.available(job.bid.account).to_string(), job.bid.account,
+        who_holds_liens(job.bid.account));
+  }
+  if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {
+    code = "OUTBID";
+    return fmt::format("is outbid: {}, the price now is {}; smarket rebid {} --budget={} would do",
+                       best_value(job), price, job.id, price);
+  }
+  if (job.held && job.phase == Phase::kConfirmed) {
+    code = "HELD";
+    return fmt::format("is held: scontrol release {} lets it go on at its price", job.id);
+  }
+  if (job.dependent) {
+    code = "DEPENDENCY";
+    return "waits for a job it depends on; it is planned again when that has ended";
+  }
+  if (job.cause == Cause::kResources || !job.placed) {
+    code = "RESOURCES";
+    if (!job.placed) return fmt::format("waits for {}: no nodes are free long enough now", cores);
+    return fmt::format(
+        "waits for {}: its place was lost, the expected start is {}; when it ends late it is "
+        "charged by "
+        "the rule for late jobs",
+        cores, format_time_short(job.terms.start, now));
+  }
+  code = "PLANNED";
+  if (job.terms.start <= now) return "is due: Slurm starts it at its next turn";
+  return fmt::format("waits: its planned start is {} (in {}); it starts earlier if {} fall free",
+                     format_time_short(job.terms.start, now),
+                     time_limit_text(job.terms.start - now), cores);
+}
+
+}  // namespace market

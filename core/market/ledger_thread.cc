@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/ledger_thread.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <iterator>
+
+namespace market {
+namespace {
+
+constexpr Time kBidsEvery = 3600;
+constexpr Time kUserKnown = 600;  // seconds that a user's uid, or that there is none, is believed
+constexpr int kMaxBackoffShift = 6;  // retries after 1, 2, 4 … 64 seconds
+
+}  // namespace
+
+LedgerThread::LedgerThread(std::string config_path, std::string cluster, BooksClient client)
+    : config_path_(std::move(config_path)),
+      cluster_(std::move(cluster)),
+      client_(std::move(client)) {}
+
+void LedgerThread::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void LedgerThread::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LedgerThread::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  work_.notify_all();
+}
+
+void LedgerThread::reload() {
+  reload_ = true;
+  wake();
+}
+
+void LedgerThread::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    woken_ = false;
+    lock.unlock();
+    round(std::time(nullptr));
+    lock.lock();
+    // A ledger that fails is not tried again for every bid, or a full disk would be hammered.
+    const int seconds = failures_ == 0 ? 1 : 1 << std::min(failures_ - 1, kMaxBackoffShift);
+    const bool steady = failures_ > 0;
+    work_.wait_for(lock, std::chrono::seconds(seconds),
+                   [&] { return stop_ || (woken_ && !steady) || reload_; });
+  }
+}
+
+void LedgerThread::round(Time now) {
+  BooksReport report;
+  report.now = now;
+  std::vector<Queued> taken = client_.take();
+  waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
+                  std::make_move_iterator(taken.end()));
+  if (read_config(report) && open_ledger(report)) {
+    write(report, now);
+    if (ledger_) read(report, now);
+  }
+  failures_ = report.config_error.empty() && report.ledger_error.empty() ? 0 : failures_ + 1;
+  client_.report(std::move(report));
+}
+
+bool LedgerThread::read_config(BooksReport& report) {
+  if (!reload_ && config_) return true;
+  reload_ = false;
+  auto config = load_config(config_path_);
+  if (!config) {
+    report.config_error = config.error().text;
+    return config_.has_value();  // the old values stay in force
+  }
+  if (config_ && config_->database != config->database) {
+    ledger_.reset();
+    first_read_ = true;
+  }
+  config_ = *config;
+  bids_read_ = 0;
+  report.config = std::move(*config);
+  return true;
+}
+
+bool LedgerThread::open_ledger(BooksReport& report) {
+  if (ledger_) return true;
+  auto opened = ledger::Ledger::open(config_->database, ledger::Mode::kReadWrite);
+  if (!opened) {
+    report.ledger_error = opened.error().text;
+    return false;
+  }
+  ledger_.emplace(std::move(*opened));
+  data_version_ = -1;
+  return true;
+}
+
+void LedgerThread::failed(BooksReport& report, std::string why) {
+  report.ledger_error = std::move(why);
+  ledger_
+      .reset();  // a new connection is the only cure for some failures, and harmless for the rest
+}
+
+void LedgerThread::write(BooksReport& report, Time now) {
+  if (waiting_.empty()) return;
+  std::vector<ledger::Operation> operations;
+  operations.reserve(waiting_.size());
+  for (const Queued& queued : waiting_) operations.push_back(queued.operation);
+  auto outcomes = ledger_->apply(operations, now);
+  if (!outcomes) return failed(report, outcomes.error().text);
+  report.done = std::move(waiting_);
+  waiting_.clear();
+  report.outcomes = std::move(*outcomes);
+}
+
+void LedgerThread::read(BooksReport& report, Time now) {
+  const auto version = ledger_->data_version();
+  if (!version) return failed(report, version.error().text);
+  if (first_read_ || *version != data_version_ || !report.done.empty()) {
+    auto accounts = ledger_->accounts();
+    if (!accounts) return failed(report, accounts.error().text);
+    report.accounts = view(std::move(*accounts), now);
+    data_version_ = *version;
+  }
+  if (first_read_) {
+    auto liens = ledger_->open_liens(cluster_);
+    if (!liens) return failed(report, liens.error().text);
+    report.open_liens = std::move(*liens);
+  }
+  if (bids_read_ == 0 || now - bids_read_ >= kBidsEvery) {
+    auto bids = ledger_->past_bids(now - config_->predictor_history);
+    if (!bids) return failed(report, bids.error().text);
+    report.past_bids = std::move(*bids);
+    bids_read_ = now;
+  }
+  first_read_ = false;
+}
+
+std::vector<AccountView> LedgerThread::view(std::vector<ledger::AccountInfo> accounts, Time now) {
+  std::vector<AccountView> views;
+  views.reserve(accounts.size());
+  for (ledger::AccountInfo& info : accounts) {
+    AccountView account;
+    account.name = std::move(info.balance.account);
+    account.posted = info.balance.posted;
+    account.liens = info.balance.liens;
+    account.members = std::move(info.members);
+    for (const std::string& member : account.members) {
+      if (const auto uid = uid_of(member, now)) account.uids.insert(*uid);
+    }
+    views.push_back(std::move(account));
+  }
+  return views;
+}
+
+std::optional<std::uint32_t> LedgerThread::uid_of(const std::string& user, Time now) {
+  KnownUser& known = users_[user];
+  if (known.read != 0 && now - known.read < kUserKnown) return known.uid;
+  std::vector<char> buffer(16384);
+  passwd entry{};
+  passwd* found = nullptr;
+  known.uid.reset();
+  if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr) {
+    known.uid = entry.pw_uid;
+  }
+  known.read = now;
+  return known.uid;
+}
+
+}  // namespace market

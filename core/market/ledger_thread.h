@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The only place that touches the ledger's file, market.conf and the user database. Works in
+// rounds: read what changed, write what is queued, report. A round never holds the façade's mutex
+// while it waits for a disk.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/ledger/ledger.h"
+#include "core/market/funds.h"
+
+namespace market {
+
+/// An operation for the ledger with what it changes in the façade's own view of the account until
+/// it is written.
+struct Queued {
+  ledger::Operation operation;
+  std::vector<std::pair<std::string, Delta>> deltas;  ///< by account
+  std::uint32_t job_id = 0;                           ///< 0: not about a job
+  Money previous_lien;                                ///< the job's lien before this operation
+};
+
+/// What a round found out. Empty optionals: nothing new.
+struct BooksReport {
+  std::optional<Config> config;
+  std::string config_error;  ///< why no configuration has been read; "" when one is in force
+  std::string ledger_error;  ///< why the books cannot be used now; "" when they can
+  std::vector<Queued> done;
+  std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
+  std::optional<std::vector<AccountView>> accounts;
+  std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< once, when the ledger is first read
+  std::optional<std::vector<PastBid>> past_bids;
+  Time now = 0;
+};
+
+/// Where the work comes from and where reports go; both are called without any lock of the ledger's
+/// thread held.
+struct BooksClient {
+  std::function<std::vector<Queued>()> take;
+  std::function<void(BooksReport)> report;
+};
+
+class LedgerThread {
+ public:
+  LedgerThread(std::string config_path, std::string cluster, BooksClient client);
+  ~LedgerThread() { stop(); }
+  LedgerThread(const LedgerThread&) = delete;
+  LedgerThread& operator=(const LedgerThread&) = delete;
+
+  /// Starts the thread; throws std::system_error when there is none to be had.
+  void start();
+  /// Ends it after the round in progress.
+  void stop();
+  /// There is work: begin a round now.
+  void wake();
+  /// Read the configuration again.
+  void reload();
+
+  /// One round in the caller's thread; `now` dates the entries. Only when the thread was not
+  /// started.
+  void round(Time now);
+
+ private:
+  void run();
+  bool read_config(BooksReport& report);
+  bool open_ledger(BooksReport& report);
+  void write(BooksReport& report, Time now);
+  void read(BooksReport& report, Time now);
+  std::vector<AccountView> view(std::vector<ledger::AccountInfo> accounts, Time now);
+  std::optional<std::uint32_t> uid_of(const std::string& user, Time now);
+  void failed(BooksReport& report, std::string why);
+
+  const std::string config_path_, cluster_;
+  const BooksClient client_;
+
+  std::optional<Config> config_;
+  std::optional<ledger::Ledger> ledger_;
+  std::vector<Queued> waiting_;  ///< taken from the façade, not yet written
+  std::int64_t data_version_ = -1;
+  bool first_read_ = true;
+  Time bids_read_ = 0;
+  int failures_ = 0;
+  struct KnownUser {
+    std::optional<std::uint32_t> uid;
+    Time read = 0;
+  };
+  std::unordered_map<std::string, KnownUser> users_;
+
+  std::mutex mutex_;  ///< of the fields below
+  std::condition_variable work_;
+  bool stop_ = false, woken_ = false;
+  std::atomic<bool> reload_{true};
+  std::thread thread_;
+};
+
+}  // namespace market

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The façade: verbs quote, submit, plan, update, settle over one mechanism, one node plan and one
+// ledger. It speaks the plain structs of the C face, since converting a thousand jobs a second
+// would cost more than planning them.
+//
+//   admission.cc   submit: who, what, when; accept or refuse
+//   pricing.cc     the best posted (start, price) pair that also has a place
+//   planner.cc     the pass: what jobs do, who moves, what Slurm is told
+//   confirm.cc     the pass: bids become jobs, are found again after a crash, and change
+//   settlement.cc  the end of a run
+//   books.cc       reports of the ledger's thread, liens
+//   cluster.cc     nodes, partitions, capacity
+//   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/market/bookings.h"
+#include "core/market/comment.h"
+#include "core/market/funds.h"
+#include "core/market/ledger_thread.h"
+#include "core/market/orders.h"
+#include "core/market/state.h"
+#include "core/mechanism/mechanism.h"
+#include "core/util/log.h"
+#include "plugin/market.h"
+
+namespace market {
+
+/// What a submission gets; the strings of market_answer_t.
+struct Answer {
+  market_verdict verdict = MARKET_NO_BID;
+  std::string text, admin_comment, account;
+};
+
+class Market {
+ public:
+  /// Nothing is read yet: configuration and books come with the first round of the ledger's thread.
+  Market(std::string config_path, std::string cluster_name, Log log);
+  ~Market();
+  Market(const Market&) = delete;
+  Market& operator=(const Market&) = delete;
+
+  /// Starts the ledger's thread. Without it, round() does its work (tests, simulation).
+  void start();
+  void round(Time now) { ledger_thread_.round(now); }
+  /// Waits until all that is queued has been written, at most `flush_ms`, and ends the thread.
+  void stop(std::uint32_t flush_ms);
+
+  void reconfigure() { ledger_thread_.reload(); }
+  std::uint32_t interval_ms() const { return interval_ms_; }
+
+  void update_cluster(const market_cluster_t& cluster, Time now);
+  Answer submit(const market_submission_t& submission, Time now);
+  /// MARKET_NO_BID, MARKET_ACCEPTED, or MARKET_REJECTED with the reason in `text`.
+  market_verdict modify(const market_change_t& change, Time now, std::string& text);
+  /// The orders live until the next pass.
+  const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
+                                          const char* const* resv_names, std::size_t resv_count,
+                                          Time now);
+  void order_failed(const market_order_t& order, std::string_view why, Time now);
+  std::uint32_t site_factor(std::uint32_t job_id, std::string_view admin_comment);
+  /// The new admin_comment, or nothing when the job is not the market's.
+  std::optional<std::string> job_ended(const market_job_t& job, Time now);
+
+ private:
+  struct Partition {
+    std::string name;
+    bool is_default = false, up = false;
+    Time max_time = 0, default_time = 0;
+  };
+  struct OtherRun {  // a running job without a bid
+    Time end = 0;
+    std::uint64_t seen_pass = 0;
+    Tres tres;
+  };
+  /// A start with its price and its place.
+  struct Choice {
+    Time start = 0;
+    Money price;
+    Placement placement;
+  };
+  enum class Prefer { kCheapest, kEarliest, kValue };
+  struct Wish {
+    Prefer prefer = Prefer::kCheapest;
+    const Sigmoid* value = nullptr;  // kValue
+    Time bid_made = 0;               // kValue
+    std::optional<Money> limit;      // no start dearer than this
+    Time only_start = 0;             // a start less than a slot from this one, or none
+    std::string ignore;              // key of a booking that counts as free
+  };
+  struct Found {
+    std::optional<Choice> choice;
+    bool capped = false;    // gave up after kMaxPlacements places
+    bool for_sale = false;  // at least one start has a price within the limit
+  };
+  struct Draft {  // a submission that passed all checks but price and funds
+    Bid bid;
+    BidTexts texts;
+    std::string user;
+    std::uint32_t tasks = 1;
+    bool set_account = false;
+    bool held = false, array = false;
+    Time wanted_deadline = 0;  // as the user gave it; 0: none
+  };
+
+  // admission.cc
+  Answer unavailable() const;
+  Answer without_bid(const market_submission_t& submission) const;
+  Result<Draft> check(const market_submission_t& submission, Time now) const;
+  Result<const Partition*> check_partition(std::string_view names) const;
+  Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
+  Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
+  Result<std::string> check_account(std::string_view named, std::string_view by_default,
+                                    std::uint32_t uid, bool& chosen) const;
+  Answer decide(Draft draft, Time now);
+  Answer accept(const Draft& draft, Provisional provisional, Time now);
+  void record_bid(const std::string& id, const Bid& bid, Money price, bool accepted, Time now);
+  std::string next_token();
+
+  // pricing.cc
+  Found find(const Request& request, const Wish& wish, Time now) const;
+  Wish wish_for(const Bid& bid, Time bid_made) const;
+  bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
+  std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
+                                       const std::string& ignore) const;
+  std::string alternatives(const Draft& draft, const Found& found, Time now) const;
+
+  // books.cc
+  void report(BooksReport report);
+  void say_once(std::string& last, const std::string& what, const std::string& error);
+  std::unique_ptr<PostedPrice> fresh_mechanism(const BooksReport& news);
+  void use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now);
+  void outcome(const Queued& queued, ledger::Outcome result);
+  void enqueue(Queued queued);
+  bool room_for(std::size_t jobs) const;
+  ledger::Segment segment_of(const Job& job) const;
+  void set_lien(Job& job, Money amount);
+  void void_lien(Job& job, const std::string& note);
+  bool ready() const {
+    return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr;
+  }
+  bool trades(std::string_view partition) const;
+
+  // cluster.cc
+  void update_capacity(Time now);
+  const Partition* find_partition(std::string_view name) const;
+
+  // planner.cc
+  void see(const market_job_t& job, Time now);
+  void see_array(const market_job_t& seen, Time now);
+  void see_other(const market_job_t& job, Time now);
+  void see_pending(Job& job, const market_job_t& seen, Time now);
+  void see_running(Job& job, const market_job_t& seen, Time now);
+  void drop_unseen(Time now);
+  void drop_provisionals(Time now);
+  void drop_provisional(const std::string& token);
+  void void_orphans(Time now);
+  void check_reservations(const char* const* names, std::size_t count);
+  void replan_lost(Time now);
+  void fund_waiting(Time now);
+  void pull_forward(Time now);
+  void give_orders(Job& job, const market_job_t& seen, Time now);
+  void give_place_orders(Job& job, Time now);
+  void place(Job& job, Choice choice);
+  void unplace(Job& job, Time from);
+  void unreserve(Job& job);
+  void reserve(Job& job, Time now);
+  void hold(Job& job, Cause cause, Money needed, Time now);
+  std::uint32_t factor(const Terms& terms, bool waiting) const;
+  std::vector<Job*> in_order(Phase phase);
+
+  // confirm.cc
+  Job* welcome(const market_job_t& seen, Time now);
+  void take_task(Job& job, Provisional& provisional);
+  void confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now);
+  bool same_price_basis(const Request& a, const Request& b) const;
+  void adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now);
+  void claim_open_lien(Job& job);
+  void new_run(Job& job, const market_job_t& seen, Time now);
+  void changed(Job& job, const market_job_t& seen, Time now);
+  Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;
+  bool renegotiate(Job& job, const Request& request, Time keep_start, Time now);
+  void resettle_old_runs(const market_job_t& seen, Time now);
+  std::string comment_of(const Job& job) const;
+
+  // settlement.cc
+  std::optional<std::string> end_run(const market_job_t& ended, Time now);
+  Job* job_of_ended(const market_job_t& ended, Time now);
+  void settle(Job& job, const market_job_t& ended, Time now);
+
+  // change.cc
+  std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
+  std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);
+
+  // explain.cc
+  Answer answer_query(const market_submission_t& submission, Time now);
+  nlohmann::ordered_json query_quote(const nlohmann::ordered_json& ask,
+                                     const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_why(const nlohmann::ordered_json& ask,
+                                   const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_prices(const nlohmann::ordered_json& ask, Time now);
+  nlohmann::ordered_json query_balance(const market_submission_t& asker);
+  nlohmann::ordered_json query_rebid(const nlohmann::ordered_json& ask,
+                                     const market_submission_t& asker, Time now);
+  nlohmann::ordered_json query_status(Time now);
+  Job* find_job(std::string_view name);
+  void set_reason(Job& job, Time now);
+  std::string explain(const Job& job, Time now, std::string& code) const;
+  std::string who_holds_liens(const std::string& account) const;
+  double billing_of(const Tres& tres) const;
+  nlohmann::ordered_json quote_table(const Request& request, Time deadline,
+                                     const std::string& account, Time now) const;
+
+  std::string cluster_name_;
+  Log log_;
+  std::atomic<std::uint32_t> interval_ms_{1000};
+  std::vector<PastBid> past_bids_;  // of the ledger's thread alone
+
+  mutable std::mutex mutex_;  // of everything below
+  std::condition_variable written_;
+  Config config_;
+  bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
+  bool liens_read_ = false;
+  std::string config_error_, ledger_error_;  // as said in the log
+  std::unique_ptr<PostedPrice> mechanism_;
+
+  Funds funds_;
+  std::deque<Queued> queue_;
+  std::size_t unwritten_ = 0;   // queued or at the ledger's thread
+  std::vector<Queued> unread_;  // written, but the balances were not read since
+  std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // found at start, by key text
+
+  Bookings bookings_;
+  std::vector<Partition> partitions_;
+  bool associations_enforced_ = false;
+  Tres total_;
+  std::vector<Capacity::Busy> foreign_busy_;
+  std::vector<std::string> foreign_keys_;
+  bool capacity_due_ = true, places_due_ = false, nodes_moved_ = false;
+  Time capacity_at_ = 0;
+
+  std::unordered_map<std::uint32_t, Job> jobs_;
+  std::unordered_map<std::uint32_t, OtherRun> others_;
+  std::unordered_map<std::string, Provisional> provisionals_;
+  std::size_t provisional_tasks_ = 0;
+  bool in_pass_ = false, others_changed_ = false;
+  std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
+  Time first_pass_ = 0, last_pass_ = 0;
+  std::uint64_t pull_freed_ = 0;
+  Time pull_at_ = 0;
+  std::size_t pull_cursor_ = 0;
+  Orders orders_;
+  double last_pass_ms_ = 0;
+
+  LedgerThread ledger_thread_;  // last: it calls back into the rest
+};
+
+}  // namespace market

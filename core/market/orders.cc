@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/orders.h"
+
+#include <algorithm>
+
+namespace market {
+
+void Orders::clear() {
+  list_.clear();
+  texts_.clear();
+  placements_.clear();
+  allocs_.clear();
+}
+
+market_order_t& Orders::add(market_order_kind kind, std::uint32_t job_id) {
+  market_order_t& order = list_.emplace_back();
+  order = market_order_t{};
+  order.kind = kind;
+  order.job_id = job_id;
+  return order;
+}
+
+const char* Orders::keep(std::string text) {
+  return texts_.emplace_back(std::move(text)).c_str();
+}
+
+void Orders::set_places(market_order_t& order, Placement placement) {
+  std::sort(placement.begin(), placement.end(),
+            [](const Seat& a, const Seat& b) { return a.node < b.node; });
+  const Placement& kept = placements_.emplace_back(std::move(placement));
+  std::vector<market_alloc_t>& allocs = allocs_.emplace_back();
+  for (const Seat& seat : kept) {
+    market_alloc_t alloc{};
+    alloc.node = seat.node;
+    alloc.mem_mb = seat.mem_mb;
+    alloc.core_words = seat.cores.words().data();
+    alloc.word_count = static_cast<std::uint32_t>(seat.cores.words().size());
+    allocs.push_back(alloc);
+  }
+  order.allocs = allocs.data();
+  order.alloc_count = static_cast<std::uint32_t>(allocs.size());
+}
+
+}  // namespace market

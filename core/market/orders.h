@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The orders of one pass with everything their pointers point at.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/plan/node_plan.h"
+#include "plugin/market.h"
+
+namespace market {
+
+class Orders {
+ public:
+  void clear();
+  /// Appends an order of this kind for a job; its fields can be set until the next call.
+  market_order_t& add(market_order_kind kind, std::uint32_t job_id);
+  /// Keeps a text until clear().
+  const char* keep(std::string text);
+  /// Points the order at a placement, seats in increasing order of nodes.
+  void set_places(market_order_t& order, Placement placement);
+  const std::vector<market_order_t>& list() const { return list_; }
+
+ private:
+  std::vector<market_order_t> list_;
+  std::deque<std::string> texts_;
+  std::deque<Placement> placements_;
+  std::deque<std::vector<market_alloc_t>> allocs_;
+};
+
+}  // namespace market

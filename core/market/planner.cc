@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The periodic pass: what jobs do, who is planned where, and what Slurm is told to do about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <unordered_set>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+constexpr Time kProvisionalLife = 60;  // seconds an acceptance waits for its job to be seen
+constexpr Time kRetry = 60;            // seconds between two attempts that nothing new speaks for
+constexpr int kSearchesPerPass = 8;    // full quotes in one pass
+constexpr int kMovesPerPass = 64;      // places tried for earlier starts in one pass
+constexpr int kReserveAttempts = 3;    // refused reservations before another start is taken
+
+std::string reservation_name(const Job& job) {
+  return fmt::format(MARKET_RESV_PREFIX "{}_{}", job.id, job.restart);
+}
+
+bool is_active(int state) {
+  return state == MARKET_JOB_PENDING || state == MARKET_JOB_RUNNING ||
+         state == MARKET_JOB_SUSPENDED;
+}
+
+// "market_<job>_<restart>" → both numbers.
+bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t& restart) {
+  name.remove_prefix(std::string_view(MARKET_RESV_PREFIX).size());
+  const char* end = name.data() + name.size();
+  const auto first = std::from_chars(name.data(), end, job);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '_') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, restart);
+  return second.ec == std::errc() && second.ptr == end;
+}
+
+}  // namespace
+
+const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::size_t job_count,
+                                                const char* const* resv_names,
+                                                std::size_t resv_count, Time now) {
+  const std::lock_guard lock(mutex_);
+  const auto began = std::chrono::steady_clock::now();
+  orders_.clear();
+  // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
+  if (!has_config_ || !liens_read_ || !cluster_known_ || mechanism_ == nullptr)
+    return orders_.list();
+  in_pass_ = true;
+  ++pass_number_;
+  last_pass_ = now;
+  if (first_pass_ == 0) first_pass_ = now;
+  for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
+  drop_unseen(now);
+  drop_provisionals(now);
+  void_orphans(now);
+  check_reservations(resv_names, resv_count);
+  update_capacity(now);
+  replan_lost(now);
+  fund_waiting(now);
+  pull_forward(now);
+  for (std::size_t i = 0; i < job_count; ++i) {
+    const auto found = jobs_.find(jobs[i].job_id);
+    if (found == jobs_.end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded)
+      continue;
+    give_orders(found->second, jobs[i], now);
+  }
+  in_pass_ = false;
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+  last_pass_ms_ = took.count();
+  return orders_.list();
+}
+
+void Market::see(const market_job_t& seen, Time now) {
+  const auto known = jobs_.find(seen.job_id);
+  Job* job = known == jobs_.end() ? nullptr : &known->second;
+  if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
+      job->phase == Phase::kEnded) {
+    jobs_.erase(known);  // Slurm began its job numbers anew
+    job = nullptr;
+  }
+  if (!is_active(seen.state)) {
+    if (job != nullptr || is_market_comment(or_empty(seen.admin_comment))) {
+      end_run(seen, now);
+      const auto ended = jobs_.find(seen.job_id);
+      if (ended != jobs_.end()) ended->second.seen_pass = pass_number_;
+    }
+    return;
+  }
+  if (seen.array_tasks_pending > 0) return see_array(seen, now);
+  if (job == nullptr && is_market_comment(or_empty(seen.admin_comment))) job = welcome(seen, now);
+  if (job == nullptr) {
+    if (seen.state != MARKET_JOB_PENDING) see_other(seen, now);
+    return;
+  }
+  job->seen_pass = pass_number_;
+  job->seen_at = now;
+  if (seen.restart > job->restart) new_run(*job, seen, now);
+  if (job->phase == Phase::kEnded) return;
+  if (seen.state == MARKET_JOB_PENDING) {
+    see_pending(*job, seen, now);
+  } else {
+    see_running(*job, seen, now);
+  }
+}
+
+// Every task needs a record of its own: price, place, reservation and bill are per task.
+void Market::see_array(const market_job_t& seen, Time now) {
+  const auto comment = read_comment(or_empty(seen.admin_comment));
+  if (!comment) return;
+  const auto provisional = provisionals_.find(comment->token);
+  if (provisional != provisionals_.end()) provisional->second.seen = now;
+  orders_.add(MARKET_SPLIT, seen.job_id);
+}
+
+void Market::see_other(const market_job_t& seen, Time now) {
+  OtherRun& run = others_[seen.job_id];
+  const bool is_new = run.seen_pass == 0;
+  run.seen_pass = pass_number_;
+  const Time end = std::max(seen.end, now + 1);
+  // A run past its end is booked a minute at a time, so that it is not touched in each pass.
+  if (!is_new && (end == run.end || (seen.end <= now && run.end > now))) return;
+  run.end = seen.end > now ? seen.end : now + kRetry;
+  if (is_new) {
+    if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
+  }
+  bookings_.book("u" + std::to_string(seen.job_id),
+                 placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()), seen.start,
+                 run.end);
+  others_changed_ = true;
+}
+
+void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
+  job.held = seen.held;
+  job.dependent = seen.dependent;
+  job.ready = !seen.held && !seen.dependent && seen.begin <= now;
+  if (job.revoked) {
+    job.revoked = false;
+    return hold(job, Cause::kNoFunds, job.terms.price, now);
+  }
+  if (job.phase == Phase::kRunning) {  // back to the queue without a new run
+    job.phase = Phase::kConfirmed;
+    unplace(job, now);
+  }
+  const std::uint64_t fingerprint = fingerprint_of(seen);
+  const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
+  job.begin = seen.begin;
+  if (fingerprint != job.fingerprint || later_begin) {
+    job.fingerprint = fingerprint;
+    changed(job, seen, now);
+  }
+  if (job.phase != Phase::kConfirmed || !job.placed || job.terms.start > now || job.ready) return;
+  // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
+  unplace(job, now);
+  unreserve(job);
+  job.retime = true;
+  job.cause = Cause::kNotReady;
+}
+
+void Market::see_running(Job& job, const market_job_t& seen, Time now) {
+  const bool is_first = job.phase != Phase::kRunning;
+  if (is_first) {
+    if (job.placed &&
+        job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
+      mechanism_->release(job.bid.request, job.terms.start, job.terms.start);
+      mechanism_->promise(job.bid.request, seen.start);
+    } else if (!job.placed) {
+      mechanism_->promise(job.bid.request, seen.start);
+    }
+    if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
+    job.placed = true;
+    job.phase = Phase::kRunning;
+    job.cause = Cause::kNone;
+    job.run_start = seen.start;
+    job.run_end = 0;
+    if (job.reserved && or_empty(seen.resv_name) != reservation_name(job)) unreserve(job);
+  }
+  // A run past its end is booked a minute at a time.
+  const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kRetry;
+  if (!is_first && end == job.run_end) return;
+  job.run_end = end;
+  job.placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
+  bookings_.book(booking_key(job), job.placement, seen.start, end + config_.start_slack);
+  if (job.reserved && job.reserved_until != 0 && end + config_.start_slack > job.reserved_until) {
+    market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
+    order.name = orders_.keep(reservation_name(job));
+    order.end = job.reserved_until = end + config_.start_slack;
+  }
+}
+
+void Market::drop_unseen(Time now) {
+  for (auto entry = others_.begin(); entry != others_.end();) {
+    if (entry->second.seen_pass == pass_number_) {
+      ++entry;
+      continue;
+    }
+    bookings_.cancel("u" + std::to_string(entry->first));
+    entry = others_.erase(entry);
+    others_changed_ = true;
+  }
+  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
+    Job& job = entry->second;
+    const bool gone = job.seen_pass != pass_number_ &&
+                      (job.phase == Phase::kEnded || now - job.seen_at >= kProvisionalLife);
+    if (!gone) {
+      ++entry;
+      continue;
+    }
+    if (job.phase != Phase::kEnded) {
+      unplace(job, now);
+      void_lien(job, "the job is gone");
+      log_(LogLevel::kInfo,
+           fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
+    }
+    entry = jobs_.erase(entry);
+  }
+}
+
+void Market::drop_provisional(const std::string& token) {
+  const auto entry = provisionals_.find(token);
+  if (entry == provisionals_.end()) return;
+  Provisional& provisional = entry->second;
+  for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
+    const Provisional::Task& task = provisional.tasks[i];
+    if (task.claimed) continue;
+    --provisional_tasks_;
+    if (!task.funded) continue;
+    bookings_.cancel(booking_key(token, i));
+    mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
+    funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
+  }
+  provisionals_.erase(entry);
+}
+
+void Market::drop_provisionals(Time now) {
+  std::vector<std::string> old;
+  for (const auto& [token, provisional] : provisionals_) {
+    if (now - provisional.seen >= kProvisionalLife) old.push_back(token);
+  }
+  for (const std::string& token : old) drop_provisional(token);
+}
+
+// Liens from before this start whose job did not show up.
+void Market::void_orphans(Time now) {
+  if (open_liens_.empty() || pass_number_ < 3 || now - first_pass_ < kProvisionalLife) return;
+  for (const auto& [key, lien] : open_liens_) {
+    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,
+                                      lien.segment.account));
+    Queued queued;
+    queued.operation = ledger::VoidLien{lien.segment.key, "the job is gone"};
+    queued.deltas.emplace_back(lien.segment.account, Delta{Money(), Money() - lien.segment.quoted});
+    enqueue(std::move(queued));
+  }
+  open_liens_.clear();
+}
+
+// Reservations no job needs go; ones a job counts on and that are missing are made again.
+void Market::check_reservations(const char* const* names, std::size_t count) {
+  std::unordered_set<std::uint32_t> present;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t id = 0, restart = 0;
+    const std::string_view name = or_empty(names[i]);
+    if (!name.starts_with(MARKET_RESV_PREFIX) || !parse_reservation(name, id, restart)) continue;
+    const auto found = jobs_.find(id);
+    const bool is_ours = found != jobs_.end() && found->second.restart == restart &&
+                         found->second.phase != Phase::kEnded;
+    if (is_ours && (found->second.reserved || found->second.phase == Phase::kRunning)) {
+      found->second.reserved = true;  // of a run that began before this start: it goes with the run
+      present.insert(id);
+      continue;
+    }
+    market_order_t& order = orders_.add(MARKET_UNRESERVE, 0);
+    order.name = orders_.keep(std::string(name));
+  }
+  for (auto& [id, job] : jobs_) {
+    if (job.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
+      job.reserved = job.bound = false;
+  }
+}
+
+std::vector<Job*> Market::in_order(Phase phase) {
+  std::vector<Job*> jobs;
+  for (auto& [id, job] : jobs_) {
+    if (job.phase == phase) jobs.push_back(&job);
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) {
+    return a->terms.start != b->terms.start ? a->terms.start < b->terms.start : a->id < b->id;
+  });
+  return jobs;
+}
+
+// Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the
+// accepted price.
+void Market::replan_lost(Time now) {
+  if (places_due_) {
+    places_due_ = false;
+    const std::vector<Node>& nodes = bookings_.plan().nodes();
+    for (auto& [id, job] : jobs_) {
+      if (job.phase != Phase::kConfirmed || !job.placed) continue;
+      const bool whole = std::all_of(
+          job.placement.begin(), job.placement.end(),
+          [&](const Seat& seat) { return seat.node < nodes.size() && nodes[seat.node].usable; });
+      if (whole && !nodes_moved_) continue;
+      unplace(job, now);
+      unreserve(job);
+      job.retry_at = 0;
+    }
+    nodes_moved_ = false;
+  }
+  int searches = 0;
+  for (auto& [id, job] : jobs_) {
+    if (job.phase != Phase::kConfirmed || job.placed || now < job.retry_at) continue;
+    if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
+    if (++searches > kMovesPerPass) break;
+    const Time from = std::max({now, job.begin, job.not_before});
+    auto choice =
+        earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job));
+    if (!choice) {
+      job.cause = Cause::kResources;
+      job.retry_at = now + kRetry / 2;
+      continue;
+    }
+    const bool in_window = choice->start + job.bid.request.duration <= job.bid.request.deadline;
+    place(job, std::move(*choice));
+    if (job.retime) {
+      job.terms.promised_end = job.terms.start + job.bid.request.duration + config_.start_slack;
+      job.retime = false;
+    }
+    job.cause = in_window ? Cause::kNone : Cause::kResources;
+    job.comment_due = true;
+  }
+}
+
+void Market::fund_waiting(Time now) {
+  int searches = 0;
+  std::vector<Job*> waiting = in_order(Phase::kWaiting);
+  std::sort(waiting.begin(), waiting.end(), [](const Job* a, const Job* b) {
+    return a->bid_made != b->bid_made ? a->bid_made < b->bid_made : a->id < b->id;
+  });
+  for (Job* job : waiting) {
+    const Money available = funds_.available(job->bid.account);
+    const bool hopeless = job->cause == Cause::kNoFunds && available <= job->tried_available;
+    if (now < job->retry_at && hopeless) continue;
+    if (now < job->retry_at && job->cause != Cause::kNoFunds) continue;
+    if (++searches > kSearchesPerPass) return;
+    job->tried_available = available;
+    job->retry_at = now + kRetry;
+    Request request = job->bid.request;
+    request.earliest = std::max(request.earliest, now);
+    if (renegotiate(*job, request, 0, now)) job->release_due = !job->user_held;
+  }
+}
+
+// What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
+// was made.
+void Market::pull_forward(Time now) {
+  if (bookings_.freed() == pull_freed_ && now < pull_at_) return;
+  const std::uint64_t freed = bookings_.freed();
+  const std::vector<Job*> jobs = in_order(Phase::kConfirmed);
+  int moves = 0;
+  std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
+  for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
+    Job& job = *jobs[k];
+    if (!job.placed || !job.ready || job.terms.start <= now + config_.slot ||
+        job.bid.request.earliest > now || job.not_before > now) {
+      continue;
+    }
+    ++moves;
+    auto choice = earliest_place(job.bid.request, now, now, booking_key(job));
+    if (!choice) continue;
+    unplace(job, job.terms.start);
+    unreserve(job);
+    place(job, std::move(*choice));
+    job.comment_due = true;
+  }
+  pull_cursor_ = k < jobs.size() ? k : 0;
+  if (pull_cursor_ != 0) return;  // the rest in the next pass
+  pull_freed_ = freed;
+  pull_at_ = now + kRetry;
+}
+
+void Market::place(Job& job, Choice choice) {
+  job.terms.start = choice.start;
+  job.placement = choice.placement;
+  bookings_.book(booking_key(job), std::move(choice.placement), choice.start,
+                 choice.start + job.bid.request.duration + config_.start_slack);
+  mechanism_->promise(job.bid.request, choice.start);
+  job.placed = true;
+  job.reserve_failures = 0;
+}
+
+void Market::unplace(Job& job, Time from) {
+  if (!job.placed) return;
+  mechanism_->release(job.bid.request, job.terms.start, std::max(from, job.terms.start));
+  bookings_.cancel(booking_key(job));
+  job.placement.clear();
+  job.placed = false;
+}
+
+// Outside a pass no order can be given; the next pass finds a reservation that no job needs.
+void Market::unreserve(Job& job) {
+  if (job.reserved && in_pass_) {
+    orders_.add(MARKET_UNRESERVE, job.id).name = orders_.keep(reservation_name(job));
+  }
+  job.reserved = job.bound = false;
+}
+
+void Market::reserve(Job& job, Time now) {
+  market_order_t& order = orders_.add(MARKET_RESERVE, job.id);
+  order.name = orders_.keep(reservation_name(job));
+  order.account = orders_.keep(job.bid.account);
+  order.uid = job.bid.uid;
+  order.start = std::max(now, job.terms.start);
+  order.end = order.start + job.bid.request.duration + config_.start_slack;
+  orders_.set_places(order, job.placement);
+  job.reserved = true;
+  job.reserved_until = order.end;
+}
+
+void Market::hold(Job& job, Cause cause, Money needed, Time now) {
+  unplace(job, now);
+  unreserve(job);
+  void_lien(job, "waits");
+  if (job.phase != Phase::kWaiting) job.hold_due = true;
+  job.phase = Phase::kWaiting;
+  job.cause = cause;
+  job.needed = needed;
+  job.tried_available = funds_.available(job.bid.account);
+  job.retry_at = now + kRetry;
+  job.comment_due = true;
+}
+
+void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
+  if (const std::uint32_t wanted = factor(job.terms, job.phase == Phase::kWaiting);
+      seen.site_factor != wanted) {
+    orders_.add(MARKET_SET_PRIORITY, job.id).number = wanted;
+  }
+  if (seen.state == MARKET_JOB_PENDING) {
+    set_reason(job, now);
+    if (job.phase == Phase::kWaiting && (job.hold_due || !seen.held)) {
+      orders_.add(MARKET_HOLD, job.id).text = orders_.keep(job.reason);
+      job.hold_due = false;
+      job.reason_set = job.reason;
+    }
+    if (job.phase == Phase::kConfirmed && job.release_due) {
+      orders_.add(MARKET_RELEASE, job.id);
+      job.release_due = false;
+    }
+    if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
+    if (job.reason != job.reason_set) {
+      orders_.add(MARKET_SET_REASON, job.id).text =
+          job.reason.empty() ? nullptr : orders_.keep(job.reason);
+      job.reason_set = job.reason;
+    }
+  }
+  if (job.comment_due) {
+    job.comment_due = false;
+    std::string comment = comment_of(job);
+    if (comment != or_empty(seen.admin_comment)) {
+      orders_.add(MARKET_SET_COMMENT, job.id).text = orders_.keep(std::move(comment));
+    }
+  }
+}
+
+void Market::give_place_orders(Job& job, Time now) {
+  if (!job.reserved && now >= job.retry_at && job.terms.start - config_.reservation_lead <= now)
+    reserve(job, now);
+  if (job.terms.start > now || !job.reserved) return;
+  if (!job.bound && job.ready) {
+    market_order_t& order = orders_.add(MARKET_BIND, job.id);
+    order.name = orders_.keep(reservation_name(job));
+    job.bound = true;
+  }
+  // Slurm took its time: what is left of the reservation must still hold the whole run.
+  const Time needed = now + job.bid.request.duration + config_.start_slack / 2;
+  if (needed > job.reserved_until) {
+    market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
+    order.name = orders_.keep(reservation_name(job));
+    order.end = job.reserved_until = now + job.bid.request.duration + config_.start_slack;
+    bookings_.book(booking_key(job), job.placement, job.terms.start, order.end);
+  }
+}
+
+// Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week
+// at a time, so that numbers do not change from pass to pass.
+std::uint32_t Market::factor(const Terms& terms, bool waiting) const {
+  if (waiting) return 0;
+  const Time span = 2 * config_.horizon;
+  const Time base = last_pass_ / config_.horizon * config_.horizon;
+  const Time delay = std::clamp<Time>(terms.start - base, 0, span - 1);
+  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * config_.priority /
+                     static_cast<std::uint64_t>(span);
+  return config_.priority + static_cast<std::uint32_t>(bonus);
+}
+
+std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view admin_comment) {
+  const std::lock_guard lock(mutex_);
+  if (!has_config_) return 0;
+  const auto job = jobs_.find(job_id);
+  if (job != jobs_.end() && job->second.phase != Phase::kEnded) {
+    return factor(job->second.terms, job->second.phase == Phase::kWaiting);
+  }
+  const auto comment = read_comment(admin_comment);
+  if (!comment || comment->settled) return 0;
+  return factor(Terms{comment->price, comment->start, comment->end, ""}, comment->waiting);
+}
+
+void Market::order_failed(const market_order_t& order, std::string_view why, Time now) {
+  const std::lock_guard lock(mutex_);
+  log_(LogLevel::kDebug, fmt::format("job {}: order {} failed: {}", order.job_id, order.kind, why));
+  const auto found = jobs_.find(order.job_id);
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
+  switch (order.kind) {
+    case MARKET_RESERVE:
+      job.reserved = job.bound = false;
+      job.retry_at = now + 1;
+      if (++job.reserve_failures < kReserveAttempts) break;
+      // Something the market does not know holds these nodes: another start, a slot later.
+      unplace(job, now);
+      job.not_before = now + config_.slot;
+      break;
+    case MARKET_BIND:
+      job.bound = false;
+      break;
+    case MARKET_HOLD:
+      job.hold_due = true;
+      break;
+    case MARKET_RELEASE:
+      job.release_due = true;
+      break;
+    case MARKET_SET_COMMENT:
+      job.comment_due = true;
+      break;
+    case MARKET_SET_REASON:
+      job.reason_set.clear();
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace market

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The best posted (start, price) pair that also has a place on the nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+constexpr int kMaxPlacements = 200;  // places tried for one quote
+constexpr int kMaxSteps = 2000;      // ends of bookings looked at for the earliest place
+
+struct Candidate {
+  double score = 0;  // smaller is better
+  Time start = 0;
+  Money price;
+  // A heap keeps the largest on top, so "less" means worse.
+  bool operator<(const Candidate& other) const {
+    return score != other.score ? score > other.score : start > other.start;
+  }
+};
+
+}  // namespace
+
+// With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
+// the prices do not depend on the report, so the report only picks one of the posted pairs, and the
+// true value picks the pair that is truly best for its owner.
+Market::Found Market::find(const Request& request, const Wish& wish, Time now) const {
+  Found found;
+  const PriceList list = mechanism_->prices(request, now);
+  const Time first = std::max(request.earliest, now);
+  const Time last = request.deadline - request.duration;
+  std::vector<Candidate> candidates;
+  candidates.reserve(list.credits.size());
+  for (std::size_t k = 0; k < list.credits.size(); ++k) {
+    if (!std::isfinite(list.credits[k])) continue;
+    const Time start = std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
+    if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
+      continue;
+    const auto price = Money::from_credits(list.credits[k]);
+    if (!price || (wish.limit && *price > *wish.limit)) continue;
+    double score = static_cast<double>(price->micro());
+    if (wish.prefer == Prefer::kEarliest) score = 0;
+    if (wish.prefer == Prefer::kValue) {
+      const Time completion = start + request.duration + config_.start_slack;
+      const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
+      score = price->credits() - value;
+      if (score > 0) continue;  // worth less than it costs
+    }
+    candidates.push_back({score, start, *price});
+  }
+  found.for_sale = !candidates.empty();
+
+  std::make_heap(candidates.begin(), candidates.end());
+  std::vector<std::pair<Time, Time>> full;  // [first, second): nothing fits at a start in here
+  for (int tried = 0; !candidates.empty();) {
+    std::pop_heap(candidates.begin(), candidates.end());
+    const Candidate candidate = candidates.back();
+    candidates.pop_back();
+    const bool is_full = std::any_of(full.begin(), full.end(), [&](const auto& span) {
+      return candidate.start >= span.first && candidate.start < span.second;
+    });
+    if (is_full) continue;
+    if (++tried > kMaxPlacements) {
+      found.capped = true;
+      break;
+    }
+    const Time end = candidate.start + request.duration + config_.start_slack;
+    auto placement = bookings_.plan().place(request.demand.shape, request.partition,
+                                            candidate.start, end, wish.ignore);
+    if (placement) {
+      found.choice = Choice{candidate.start, candidate.price, std::move(*placement)};
+      break;
+    }
+    full.emplace_back(candidate.start, bookings_.next_end(candidate.start));
+  }
+  return found;
+}
+
+Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
+  Wish wish;
+  if (bid.worth.value) {
+    wish.prefer = Prefer::kValue;
+    wish.value = &*bid.worth.value;
+    wish.bid_made = bid_made;
+  }
+  return wish;
+}
+
+bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
+  if (bid.worth.budget) return choice.price <= *bid.worth.budget;
+  const Time completion = choice.start + bid.request.duration + config_.start_slack;
+  return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
+         choice.price.credits();
+}
+
+// Room appears only where a booking ends, so only those times are looked at.
+std::optional<Market::Choice> Market::earliest_place(const Request& request, Time from, Time until,
+                                                     const std::string& ignore) const {
+  Time start = from;
+  for (int step = 0; step < kMaxSteps && start <= until; ++step) {
+    const Time end = start + request.duration + config_.start_slack;
+    auto placement =
+        bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
+    if (placement) return Choice{start, Money(), std::move(*placement)};
+    const Time next = bookings_.next_end(start);
+    if (next == start) break;
+    start = next;
+  }
+  return std::nullopt;
+}
+
+// Each alternative is a real quote that would pass now.
+std::string Market::alternatives(const Draft& draft, const Found& found, Time now) const {
+  std::vector<std::string> offers;
+  const Money budget = draft.bid.worth.budget.value_or(Money());
+  if (found.choice && draft.bid.worth.budget) {
+    offers.push_back(fmt::format("--budget={}", found.choice->price.to_string()));
+  }
+  if (!draft.bid.worth.budget) return offers.empty() ? "" : offers.front();
+  if (draft.wanted_deadline != 0) {
+    Request later = draft.bid.request;
+    later.deadline = std::max(later.deadline, now + config_.horizon);
+    Wish wish;
+    wish.prefer = Prefer::kEarliest;
+    wish.limit = budget;
+    if (const auto choice = find(later, wish, now).choice) {
+      const Time done = choice->start + later.duration + config_.start_slack;
+      const Time minute = (done + 59) / 60 * 60;
+      std::string when = format_time_short(minute, now);
+      if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
+      offers.push_back(fmt::format("--deadline={} ({})", when, choice->price.to_string()));
+    }
+  }
+  for (const int quarters : {3, 2, 1}) {
+    Request shorter = draft.bid.request;
+    shorter.duration = shorter.duration * quarters / 4 / 60 * 60;
+    if (shorter.duration < 60) break;
+    Wish wish;
+    wish.limit = budget;
+    const auto choice = find(shorter, wish, now).choice;
+    if (!choice) continue;
+    offers.push_back(
+        fmt::format("-t {} ({})", time_limit_text(shorter.duration), choice->price.to_string()));
+    break;
+  }
+  if (offers.empty()) return "";
+  std::string text = " Would pass: " + offers.front();
+  for (std::size_t i = 1; i < offers.size(); ++i) text += ", or " + offers[i];
+  return text;
+}
+
+}  // namespace market

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Questions over Slurm's will-run call: JSON in, one line of JSON out. Who asks is the uid Slurm
+// authenticated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kLongestQuery = 65536;
+
+Json failure(const std::string& why) {
+  return Json{{"ok", false}, {"error", printable(why, 500)}};
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::uint64_t number_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return 0;
+  const auto number = found->get<std::int64_t>();
+  return number > 0 ? static_cast<std::uint64_t>(number) : 0;
+}
+
+std::uint32_t count_of(const Json& object, const char* key) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number_of(object, key), UINT32_MAX));
+}
+
+SizeOptions size_of(const Json& ask) {
+  SizeOptions size;
+  const auto found = ask.find("size");
+  if (found == ask.end() || !found->is_object()) return size;
+  size.min_nodes = count_of(*found, "min_nodes");
+  size.max_nodes = count_of(*found, "max_nodes");
+  size.tasks = count_of(*found, "tasks");
+  size.cpus_per_task = count_of(*found, "cpus_per_task");
+  size.tasks_per_node = count_of(*found, "tasks_per_node");
+  size.min_cpus = count_of(*found, "min_cpus");
+  size.mem_per_node_mb = number_of(*found, "mem_per_node_mb");
+  size.mem_per_cpu_mb = number_of(*found, "mem_per_cpu_mb");
+  size.tres_per_job = text_of(*found, "tres_per_job");
+  size.tres_per_node = text_of(*found, "tres_per_node");
+  size.tres_per_socket = text_of(*found, "tres_per_socket");
+  size.tres_per_task = text_of(*found, "tres_per_task");
+  size.req_nodes = text_of(*found, "req_nodes");
+  size.exc_nodes = text_of(*found, "exc_nodes");
+  size.features = text_of(*found, "features");
+  const auto exclusive = found->find("exclusive");
+  size.exclusive = exclusive != found->end() && exclusive->is_boolean() && exclusive->get<bool>();
+  return size;
+}
+
+}  // namespace
+
+Answer Market::answer_query(const market_submission_t& asker, Time now) {
+  const std::string_view text = or_empty(asker.query);
+  Json result;
+  const Json ask = text.size() > kLongestQuery ? Json() : Json::parse(text, nullptr, false);
+  const std::string verb = ask.is_object() ? text_of(ask, "verb") : std::string();
+  if (verb == "status") {
+    result = query_status(now);
+  } else if (verb.empty()) {
+    result = failure("a query is a JSON object with a \"verb\"");
+  } else if (!ready()) {
+    result = failure("the market is not available now; see slurmctld's log or smarket check");
+  } else if (verb == "quote") {
+    result = query_quote(ask, asker, now);
+  } else if (verb == "why") {
+    result = query_why(ask, asker, now);
+  } else if (verb == "prices") {
+    result = query_prices(ask, now);
+  } else if (verb == "balance") {
+    result = query_balance(asker);
+  } else if (verb == "rebid") {
+    result = query_rebid(ask, asker, now);
+  } else {
+    result = failure("unknown verb " + printable(verb));
+  }
+  return Answer{MARKET_ANSWERED, result.dump(-1, ' ', false, Json::error_handler_t::replace), "",
+                ""};
+}
+
+double Market::billing_of(const Tres& tres) const {
+  double billing = 0;
+  for (const auto& [name, amount] : tres) {
+    const double units =
+        name == "mem" ? static_cast<double>(amount) / 1024.0 : static_cast<double>(amount);
+    const double part = config_.weight_of(name) * units;
+    billing = config_.billing_rule == BillingRule::kSum ? billing + part : std::max(billing, part);
+  }
+  return billing;
+}
+
+Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  const auto partition = check_partition(text_of(ask, "partition"));
+  if (!partition) return failure(partition.error().text);
+  const auto limit = check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                          (number_of(ask, "time_limit_s") + 59) / 60, UINT32_MAX)),
+                                      **partition);
+  if (!limit) return failure(limit.error().text);
+  Request request;
+  request.partition = (*partition)->name;
+  request.duration = *limit;
+  Time begin = 0, deadline = 0;
+  for (const auto& [key, time] : {std::pair{"begin", &begin}, std::pair{"deadline", &deadline}}) {
+    const std::string text = text_of(ask, key);
+    if (text.empty()) continue;
+    const auto parsed = parse_time(text, now);
+    if (!parsed)
+      return failure(fmt::format("--{}={}: {}", key, printable(text), parsed.error().text));
+    *time = *parsed;
+  }
+  if (auto window = check_window(request, begin, deadline, now); !window)
+    return failure(window.error().text);
+  auto demand = demand_of(size_of(ask));
+  if (!demand) return failure(demand.error().text);
+  request.demand = std::move(*demand);
+  if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
+    return failure(
+        fmt::format("the job is larger than the cluster (partition {})", request.partition));
+  }
+  bool chosen = false;
+  const auto account =
+      check_account(text_of(ask, "account"), or_empty(asker.default_account), asker.uid, chosen);
+  return quote_table(request, deadline, account ? *account : std::string(), now);
+}
+
+Json Market::quote_table(const Request& request, Time deadline, const std::string& account,
+                         Time now) const {
+  const double billing = billing_of(request.demand.tres);
+  const double hours = static_cast<double>(request.duration) / 3600.0;
+  Request later = request;
+  later.deadline = now + config_.horizon - config_.start_slack;
+  Wish earliest;
+  earliest.prefer = Prefer::kEarliest;
+  struct Row {
+    std::string when, note;
+    Choice choice;
+  };
+  std::vector<Row> rows;
+  const auto add = [&rows](std::string when, std::string note, Found found) {
+    if (!found.choice) return;
+    if (!rows.empty() && rows.back().choice.start == found.choice->start) {
+      if (rows.back().note.empty()) rows.back().note = note;
+      return;
+    }
+    if (rows.size() > 0 && !(found.choice->price < rows.back().choice.price)) return;
+    rows.push_back({std::move(when), std::move(note), std::move(*found.choice)});
+  };
+  add("now", "", find(request, earliest, now));
+  if (deadline != 0) {
+    add("by deadline", "cheapest by " + format_time_short(deadline, now),
+        find(request, Wish{}, now));
+  }
+  add("later", "cheapest in " + time_limit_text(config_.horizon), find(later, Wish{}, now));
+  if (rows.empty()) return failure("no start with free nodes is for sale in this window");
+
+  Json table = Json::array();
+  std::string text = fmt::format("{:<12}{:<18}{:<18}{:>10}   {}\n", "WHEN", "STARTS BY",
+                                 "COMPLETES BY", "PRICE", "PER BILLING-HOUR");
+  Money cheapest = rows.front().choice.price;
+  for (const Row& row : rows) {
+    const Time completes = row.choice.start + request.duration + config_.start_slack;
+    const std::string per_unit =
+        billing * hours > 0 ? fmt::format("{:.4f}", row.choice.price.credits() / (billing * hours))
+                            : "0";
+    cheapest = std::min(cheapest, row.choice.price);
+    table.push_back(Json{{"when", row.when},
+                         {"start", row.choice.start},
+                         {"completes", completes},
+                         {"price", row.choice.price.to_string()},
+                         {"per_unit", per_unit}});
+    text += fmt::format("{:<12}{:<18}{:<18}{:>10}   {}{}{}\n", row.when,
+                        format_time_short(row.choice.start, now), format_time_short(completes, now),
+                        row.choice.price.to_string(), per_unit, row.note.empty() ? "" : "   ",
+                        row.note);
+  }
+  const bool sums = config_.billing_rule == BillingRule::kSum;
+  text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours; total {}; floor {}, cap {}",
+                      mechanism_->rule(), short_number(billing), sums ? "sum" : "max_tres",
+                      time_limit_text(request.duration), short_number(billing * hours),
+                      cheapest.to_string(), short_number(config_.floor_price),
+                      short_number(config_.cap_price));
+  Json answer{{"ok", true},
+              {"rows", table},
+              {"rule", mechanism_->rule()},
+              {"billing_rule", sums ? "sum" : "max_tres"},
+              {"billing", billing},
+              {"hours", hours},
+              {"floor", short_number(config_.floor_price)},
+              {"cap", short_number(config_.cap_price)}};
+  if (!account.empty()) {
+    const Money available = funds_.available(account);
+    answer["account"] = account;
+    answer["available"] = available.to_string();
+    answer["remaining"] = (available - cheapest).to_string();
+    text += fmt::format("; you can pay up to {} ({}), {} would remain", available.to_string(),
+                        account, (available - cheapest).to_string());
+  }
+  answer["text"] = text + ". Nothing was reserved.";
+  return answer;
+}
+
+Job* Market::find_job(std::string_view name) {
+  std::uint32_t id = 0, task = 0;
+  const char* end = name.data() + name.size();
+  const auto first = std::from_chars(name.data(), end, id);
+  if (first.ec != std::errc()) return nullptr;
+  if (first.ptr == end) {
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : &found->second;
+  }
+  if (*first.ptr != '_') return nullptr;
+  const auto second = std::from_chars(first.ptr + 1, end, task);
+  if (second.ec != std::errc() || second.ptr != end) return nullptr;
+  for (auto& [key, job] : jobs_) {
+    if (job.array_job_id == id && job.array_task_id == task) return &job;
+  }
+  return nullptr;
+}
+
+Json Market::query_why(const Json& ask, const market_submission_t& asker, Time now) {
+  const std::string name = text_of(ask, "job");
+  const Job* job = find_job(name);
+  if (job == nullptr) {
+    return failure(fmt::format("job {} carries no accepted bid, has ended, or was not seen yet",
+                               printable(name)));
+  }
+  if (!asker.is_operator && job->bid.uid != asker.uid &&
+      !funds_.is_member(job->bid.account, asker.uid)) {
+    return failure(
+        fmt::format("job {} is neither yours nor of an account of yours", printable(name)));
+  }
+  std::string code;
+  const std::string sentence = explain(*job, now, code);
+  const double hours = billing_of(job->bid.request.demand.tres) *
+                       static_cast<double>(job->bid.request.duration) / 3600.0;
+  std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
+  if (job->phase != Phase::kWaiting) {
+    text += fmt::format(
+        "\nprice {} = {} billing-hours × {:.4f} ({}); lien {} on {}; promised by {}",
+        job->terms.price.to_string(), short_number(hours),
+        hours > 0 ? job->terms.price.credits() / hours : 0.0, job->terms.rule,
+        job->lien.to_string(), job->bid.account, format_time_short(job->terms.promised_end, now));
+  }
+  Json answer{{"ok", true},
+              {"text", text},
+              {"code", code},
+              {"job", job->id},
+              {"account", job->bid.account},
+              {"price", job->terms.price.to_string()},
+              {"lien", job->lien.to_string()}};
+  if (job->phase == Phase::kWaiting) {
+    answer["needs"] = job->needed.to_string();
+    answer["available"] = funds_.available(job->bid.account).to_string();
+  } else {
+    answer["start"] = job->terms.start;
+    answer["completes"] = job->terms.promised_end;
+  }
+  if (!job->texts.budget.empty()) answer["budget"] = job->texts.budget;
+  if (!job->texts.value.empty()) answer["value"] = job->texts.value;
+  return answer;
+}
+
+Json Market::query_prices(const Json& ask, Time now) {
+  const auto partition = check_partition(text_of(ask, "partition"));
+  if (!partition) return failure(partition.error().text);
+  Request request;
+  request.partition = (*partition)->name;
+  request.earliest = now;
+  request.duration = 3600;
+  request.deadline = now + std::min<Time>(config_.horizon, 25 * 3600);
+  request.demand.tres = {{"cpu", 1}};
+  const double billing = billing_of(request.demand.tres);
+  const PriceList list = mechanism_->prices(request, now);
+  Json rows = Json::array();
+  std::string text =
+      fmt::format("{:<18}{:>16}\n", "START", billing > 0 ? "PER BILLING-HOUR" : "PER CPU-HOUR");
+  const auto step =
+      static_cast<std::size_t>(std::max<Time>(1, 3600 / std::max<Time>(1, list.slot)));
+  for (std::size_t k = 0; k < list.credits.size(); k += step) {
+    const Time start = list.first_start + static_cast<Time>(k) * list.slot;
+    const double price = list.credits[k] / (billing > 0 ? billing : 1);
+    const std::string shown = std::isfinite(price) ? fmt::format("{:.4f}", price) : "sold out";
+    rows.push_back(Json{{"start", start}, {"per_unit", shown}});
+    text += fmt::format("{:<18}{:>16}\n", format_time_short(start, now), shown);
+  }
+  text += fmt::format("{}; floor {}, cap {}.", mechanism_->rule(),
+                      short_number(config_.floor_price), short_number(config_.cap_price));
+  return Json{{"ok", true},
+              {"text", text},
+              {"rows", rows},
+              {"rule", mechanism_->rule()},
+              {"floor", short_number(config_.floor_price)},
+              {"cap", short_number(config_.cap_price)}};
+}
+
+Json Market::query_balance(const market_submission_t& asker) {
+  Json accounts = Json::array();
+  std::string text =
+      fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
+  for (const std::string& name : asker.is_operator ? funds_.all() : funds_.accounts_of(asker.uid)) {
+    const std::string posted = funds_.posted(name).to_string(),
+                      liens = funds_.liens(name).to_string();
+    const std::string available = funds_.available(name).to_string();
+    accounts.push_back(
+        Json{{"account", name}, {"balance", posted}, {"liens", liens}, {"available", available}});
+    text += fmt::format("\n{:<16}{:>14}{:>14}{:>14}", name, posted, liens, available);
+  }
+  return Json{{"ok", true}, {"text", text}, {"accounts", accounts}, {"currency", config_.currency}};
+}
+
+Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
+  const std::string name = text_of(ask, "job");
+  Job* job = find_job(name);
+  if (job == nullptr || job->phase == Phase::kEnded)
+    return failure(fmt::format("job {} carries no bid, or has ended", printable(name)));
+  if (!asker.is_operator && job->bid.uid != asker.uid)
+    return failure(fmt::format("job {} is not yours", printable(name)));
+  const BidTexts texts{text_of(ask, "budget"), text_of(ask, "value")};
+  if (texts.budget.empty() == texts.value.empty())
+    return failure("give --budget or --value, one of them");
+  const auto worth = parse_worth(texts.budget, texts.value);
+  if (!worth) return failure(worth.error().text);
+  if (const auto refusal = rebid(*job, *worth, texts, now)) return failure(*refusal);
+  std::string code;
+  const std::string sentence = explain(*job, now, code);
+  return Json{
+      {"ok", true},
+      {"text", fmt::format("{}: the bid is now {}; it {}.  [{}]", printable(name),
+                           texts.budget.empty() ? texts.value : texts.budget, sentence, code)},
+      {"code", code},
+      {"price", job->terms.price.to_string()}};
+}
+
+Json Market::query_status(Time now) {
+  std::size_t waiting = 0, running = 0, confirmed = 0;
+  for (const auto& [id, job] : jobs_) {
+    waiting += job.phase == Phase::kWaiting;
+    running += job.phase == Phase::kRunning;
+    confirmed += job.phase == Phase::kConfirmed;
+  }
+  const bool usable = ready();
+  const std::string text =
+      usable ? fmt::format(
+                   "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
+                   "entries to write",
+                   mechanism_->rule(), confirmed, waiting, running,
+                   last_pass_ == 0 ? 0 : now - last_pass_, last_pass_ms_, unwritten_)
+             : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
+                                                 : !books_usable_ ? "the ledger cannot be used"
+                                                                  : "starting");
+  return Json{{"ok", true},
+              {"text", text},
+              {"usable", usable},
+              {"planned", confirmed},
+              {"waiting", waiting},
+              {"running", running},
+              {"unwritten", unwritten_},
+              {"last_pass", last_pass_},
+              {"pass_ms", last_pass_ms_},
+              {"rule", mechanism_ ? std::string(mechanism_->rule()) : std::string()}};
+}
+
+}  // namespace market

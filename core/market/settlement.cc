@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The end of a run becomes money, once.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+struct End {
+  const char* name;
+  EndRule Ends::*rule;
+};
+
+End end_of(int state) {
+  switch (state) {
+    case MARKET_JOB_COMPLETED:
+      return {"COMPLETED", &Ends::completed};
+    case MARKET_JOB_FAILED:
+      return {"FAILED", &Ends::failed};
+    case MARKET_JOB_TIMEOUT:
+      return {"TIMEOUT", &Ends::timeout};
+    case MARKET_JOB_OUT_OF_MEMORY:
+      return {"OUT_OF_MEMORY", &Ends::out_of_memory};
+    case MARKET_JOB_NODE_FAIL:
+      return {"NODE_FAIL", &Ends::node_fail};
+    case MARKET_JOB_BOOT_FAIL:
+      return {"BOOT_FAIL", &Ends::boot_fail};
+    case MARKET_JOB_PREEMPTED:
+      return {"PREEMPTED", &Ends::preempted};
+    case MARKET_JOB_REQUEUED:
+      return {"REQUEUED", &Ends::requeued};
+    case MARKET_JOB_DEADLINE:
+      return {"DEADLINE", &Ends::deadline};
+    default:
+      return {"CANCELLED", &Ends::cancelled};
+  }
+}
+
+std::string settled_comment(const Job& job, Money charged, Money refunded) {
+  Comment comment;
+  comment.settled = true;
+  comment.account = job.bid.account;
+  comment.rule = job.terms.rule;
+  comment.price = job.terms.price;
+  comment.charged = charged;
+  comment.refunded = refunded;
+  return write_comment(comment);
+}
+
+}  // namespace
+
+std::optional<std::string> Market::job_ended(const market_job_t& job, Time now) {
+  const std::lock_guard lock(mutex_);
+  return end_run(job, now);
+}
+
+std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) {
+  Job* job = job_of_ended(ended, now);
+  if (job == nullptr) return std::nullopt;
+  if (ended.restart < job->restart)
+    return std::string(or_empty(ended.admin_comment));  // of an older run
+  if (job->phase != Phase::kEnded) {
+    if (ended.restart > job->restart) {  // its new run was never seen in a pass
+      job->restart = ended.restart;
+      job->lien = Money();
+    }
+    settle(*job, ended, now);
+  }
+  return job->settled_comment;
+}
+
+// The job in memory; or, when the pass has not seen it yet or memory was lost, made from its
+// admin_comment.
+Job* Market::job_of_ended(const market_job_t& ended, Time now) {
+  const auto known = jobs_.find(ended.job_id);
+  if (known != jobs_.end() &&
+      (known->second.phase != Phase::kEnded || known->second.restart >= ended.restart)) {
+    return &known->second;
+  }
+  const auto comment = read_comment(or_empty(ended.admin_comment));
+  if (!comment) return nullptr;
+  Job& job = jobs_[ended.job_id];
+  job = Job{};
+  job.id = ended.job_id;
+  job.array_job_id = ended.array_job_id;
+  job.array_task_id = ended.array_task_id;
+  job.restart = ended.restart;
+  job.submitted = ended.submit;
+  job.user = or_empty(ended.user);
+  job.tres_text = or_empty(ended.tres_req);
+  job.seen_at = now;
+  const auto provisional = provisionals_.find(comment->token);
+  if (provisional != provisionals_.end()) {
+    take_task(job, provisional->second);
+    if (job.phase == Phase::kConfirmed) set_lien(job, job.terms.price);
+    if (ended.array_tasks_pending > 0 ||
+        std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(),
+                    [](const auto& t) { return t.claimed; })) {
+      drop_provisional(comment->token);
+    }
+    job.bid.uid = ended.uid;
+    return &job;
+  }
+  job.token = comment->token;
+  job.bid.uid = ended.uid;
+  job.bid.account = comment->account;
+  job.terms = Terms{comment->price, comment->start, comment->end, comment->rule};
+  job.bid.request.partition = or_empty(ended.partition);
+  job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
+  if (auto tres = parse_tres(or_empty(ended.tres_req)))
+    job.bid.request.demand.tres = std::move(*tres);
+  job.phase = comment->waiting ? Phase::kWaiting : Phase::kConfirmed;
+  claim_open_lien(job);
+  if (comment->settled) {
+    job.resettle = std::pair(comment->charged, comment->refunded);
+  }
+  return &job;
+}
+
+void Market::settle(Job& job, const market_job_t& ended, Time now) {
+  const End end = end_of(ended.state);
+  const bool ran = ended.start > 0 && ended.end > ended.start;
+  const bool never_ran =
+      !ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
+  const Time elapsed = ran ? std::max<Time>(0, ended.end - ended.start - ended.suspended_s) : 0;
+  const Time limit = job.bid.request.duration;
+  EndRule rule = config_.ends.*end.rule;
+  if (never_ran && ended.state == MARKET_JOB_CANCELLED) rule = config_.ends.cancelled_before_start;
+  const bool late = ended.state == MARKET_JOB_COMPLETED && job.terms.promised_end != 0 &&
+                    ended.end > job.terms.promised_end && elapsed <= limit;
+  if (late) rule = config_.ends.late;
+
+  const bool was_accepted = job.phase != Phase::kWaiting;
+  Money base = was_accepted ? job.terms.price : Money();
+  if (config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
+    base = std::min(base, base.scaled(std::min(elapsed, limit), limit));
+  }
+  Money charged = rule == EndRule::kFree ? Money() : base;
+  Money refunded = rule == EndRule::kRefund ? base : Money();
+  if (job.resettle) std::tie(charged, refunded) = *job.resettle;
+
+  if (was_accepted && never_ran && rule == EndRule::kFree) {
+    void_lien(job, fmt::format("{} before it started", end.name));
+  } else if (was_accepted) {
+    ledger::Segment segment = segment_of(job);
+    segment.state = end.name;
+    segment.start = ended.start;
+    segment.end = ended.end != 0 ? ended.end : now;
+    segment.suspended = ended.suspended_s;
+    segment.elapsed = elapsed;
+    segment.charged = charged;
+    segment.refunded = refunded;
+    if (late) segment.note = "late";
+    if (ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
+    Queued queued;
+    queued.job_id = job.id;
+    queued.previous_lien = job.lien;
+    queued.operation = ledger::Settle{std::move(segment)};
+    if (job.lien != Money())
+      queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+    queued.deltas.emplace_back(job.bid.account, Delta{refunded - charged, Money()});
+    job.lien = Money();
+    enqueue(std::move(queued));
+  }
+  if (mechanism_ != nullptr) unplace(job, now);
+  job.reserved = job.bound = false;  // the next pass finds a reservation that no job needs
+  job.phase = Phase::kEnded;
+  job.cause = Cause::kNone;
+  job.seen_pass = pass_number_;
+  job.settled_comment = settled_comment(job, charged, refunded);
+}
+
+}  // namespace market

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the façade remembers of bids between calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/market/bid.h"
+#include "core/plan/node_plan.h"
+
+namespace market {
+
+/// What was agreed for one run of one job or array task.
+struct Terms {
+  Money price;
+  Time start = 0;         ///< planned; moves when the job can start earlier or its place is lost
+  Time promised_end = 0;  ///< completion promised at acceptance
+  std::string rule;       ///< name and version of the rule that made the price
+};
+
+/// The texts of a bid, as they go into the job's admin_comment.
+struct BidTexts {
+  std::string budget, value;
+};
+
+enum class Phase {
+  kWaiting,    ///< held by the market: no lien, no place
+  kConfirmed,  ///< accepted, lien set aside, not running
+  kRunning,
+  kEnded,  ///< the run was settled; the job may come back with a new run
+};
+
+/// Why a bid waits, or why its plan changed.
+enum class Cause { kNone, kNoFunds, kOutbid, kResources, kNotReady };
+
+/// One job of the market: one bid, run after run.
+struct Job {
+  std::uint32_t id = 0, array_job_id = 0, array_task_id = UINT32_MAX, restart = 0;
+  Time submitted = 0;  ///< of the job, part of the key of its bill
+  Time bid_made = 0;   ///< a sigmoid's delay counts from here
+  std::string user, token, tres_text;
+  Placement placement;  ///< while placed
+  Bid bid;
+  BidTexts texts;
+  Terms terms;
+
+  Phase phase = Phase::kConfirmed;
+  Cause cause = Cause::kNone;
+  Money needed;  ///< price that was asked when it last had to wait
+  Money lien;    ///< set aside now; zero when none
+  std::string lien_account;
+  bool revoked = false;   ///< the ledger refused the lien
+  bool placed = false;    ///< has a booking and a promise for terms.start
+  bool reserved = false;  ///< Slurm holds a reservation for this run
+  bool bound = false;     ///< told to run inside it
+  Time reserved_until = 0;
+  bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
+
+  std::uint64_t fingerprint = 0;  ///< of what the price depends on
+  Time begin = 0;
+  bool ready = true;  ///< not held, no open dependency, begin reached
+  bool dependent = false, held = false;
+  bool retime = false;  ///< not ready at its start: the next plan also moves the promise
+  Time retry_at = 0, not_before = 0;
+  Money tried_available;
+  int reserve_failures = 0;
+  std::uint64_t reason_key = 0;
+  std::string reason, reason_set;  ///< wanted in state_desc, last ordered
+  bool comment_due = false, hold_due = false, release_due = false;
+  std::uint64_t seen_pass = 0;
+  Time seen_at = 0;
+  Time run_start = 0, run_end = 0;  ///< of the running run as last seen
+  std::string settled_comment;      ///< after settlement of run `restart`
+  std::optional<std::pair<Money, Money>>
+      resettle;  ///< charged and refunded as settled before a crash
+};
+
+/// An acceptance whose job has not been seen yet; one entry of `tasks` for each array task.
+struct Provisional {
+  struct Task {
+    Terms terms;
+    Placement placement;
+    bool funded = true;
+    bool claimed = false;
+  };
+  std::string token, user;
+  Bid bid;
+  BidTexts texts;
+  Time made = 0, seen = 0;
+  bool user_held = false;
+  std::vector<Task> tasks;
+};
+
+/// Keys of bookings in the node plan.
+inline std::string booking_key(const Job& job) {
+  return "j" + std::to_string(job.id);
+}
+inline std::string booking_key(const std::string& token, std::size_t task) {
+  return "p" + token + "." + std::to_string(task);
+}
+
+}  // namespace market

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Texts of the façade: cleaning what users typed, prefixes, small phrases.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/market/bid.h"
+
+namespace market {
+
+/// `text` with everything but printable ASCII replaced by '?', cut to `limit` characters with "..."
+/// at the end.
+std::string printable(std::string_view text, std::size_t limit = 40);
+
+/// Every line of `text` with "market: " before it and unprintable bytes replaced.
+std::string prefixed(std::string_view text);
+
+/// `text` or "" for a null pointer.
+inline std::string_view or_empty(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+/// ASCII letters made small, as Slurm does with account names.
+std::string lower_case(std::string_view text);
+
+/// "128 core-hours" style number: at most four decimals, none that are zero.
+std::string short_number(double value);
+
+/// A duration as sbatch's --time takes it: "1:00:00", "2-00:00:00".
+std::string time_limit_text(Time seconds);
+
+}  // namespace market

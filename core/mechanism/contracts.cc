@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/mechanism/contracts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/util/seeded_random.h"
+#include "core/valuation/hard_deadline.h"
+#include "core/valuation/recurrent.h"
+
+namespace market {
+namespace {
+
+/// ln((1 − ε)/ε) for ε = 0.01: how far from its middle a sigmoid has 99 % or 1 % of its maximum.
+const double kLogitOfTail = std::log(99.0);
+
+class SigmoidClass final : public JobClass {
+ public:
+  std::string_view name() const override { return "sigmoid"; }
+  std::size_t parameters() const override { return 3; }
+  bool valid(std::span<const double> type) const override {
+    return type[0] >= 0 && type[1] >= 0 && type[2] > type[1];
+  }
+  double value(std::span<const double> type, double delay) const override {
+    return sigmoid_value(type[0], type[1], type[2], delay);
+  }
+};
+
+class HardDeadlineClass final : public JobClass {
+ public:
+  std::string_view name() const override { return "hard_deadline"; }
+  std::size_t parameters() const override { return 2; }
+  bool valid(std::span<const double> type) const override { return type[0] >= 0 && type[1] >= 0; }
+  double value(std::span<const double> type, double delay) const override {
+    return HardDeadline{type[0], type[1]}.value_at(delay);
+  }
+};
+
+class RecurrentClass final : public JobClass {
+ public:
+  std::string_view name() const override { return "recurrent"; }
+  std::size_t parameters() const override { return 3; }
+  bool valid(std::span<const double> type) const override {
+    return type[0] >= 0 && type[1] >= 0 && type[2] >= 0;
+  }
+  double value(std::span<const double> type, double delay) const override {
+    return RecurrentTemplate{type[0], type[2]}.value_at(type[1], delay);
+  }
+};
+
+WeightMatrix weights_of(const JobClass& valuations, std::span<const double> replicas,
+                        std::span<const double> completions) {
+  const std::size_t width = valuations.parameters();
+  WeightMatrix weights(completions.size());
+  for (std::size_t row = 0; row < completions.size(); ++row) {
+    const auto type = replicas.subspan(row * width, width);
+    for (std::size_t column = 0; column < completions.size(); ++column) {
+      weights(row, column) = valuations.value(type, completions[column]);
+    }
+  }
+  return weights;
+}
+
+/// Keeps `shown` of the rows, each set of that size equally likely.
+void thin(std::vector<MenuRow>* rows, std::size_t shown, SeededRandom* random) {
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::swap((*rows)[i], (*rows)[i + random->below(rows->size() - i)]);
+  }
+  rows->resize(shown);
+}
+
+}  // namespace
+
+const JobClass* job_class(std::string_view name) {
+  static const SigmoidClass sigmoid;
+  static const HardDeadlineClass hard_deadline;
+  static const RecurrentClass recurrent;
+  static const std::array<const JobClass*, 3> classes = {&sigmoid, &hard_deadline, &recurrent};
+  const auto found = std::find_if(classes.begin(), classes.end(),
+                                  [&](const JobClass* known) { return known->name() == name; });
+  return found == classes.end() ? nullptr : *found;
+}
+
+double sigmoid_value(double max, double drop, double zero, double time) {
+  const double middle = (drop + zero) / 2;
+  const double steepness = 2 * kLogitOfTail / (zero - drop);
+  return max / (1 + std::exp(steepness * (time - middle)));
+}
+
+ContractPrices price_contracts(const WeightMatrix& weights) {
+  Assignment best = maximum_weight_assignment(weights);
+  const std::vector<double> by_surrogate = minimum_competitive_prices(weights, best);
+  ContractPrices result;
+  result.total = best.total;
+  result.price_of_replica.reserve(weights.size());
+  for (const std::uint32_t surrogate : best.column_of_row) {
+    result.price_of_replica.push_back(by_surrogate[surrogate]);
+  }
+  result.surrogate_of_replica = std::move(best.column_of_row);
+  return result;
+}
+
+double ex_post_price(double price, double promised_completion, double promised_value,
+                     double actual_completion, double actual_value) {
+  if (actual_completion <= promised_completion) return price;
+  if (promised_value <= 0) return 0;
+  return price * (actual_value / promised_value);
+}
+
+Menu make_menu(const JobClass& valuations, const KernelDensity& population, const MenuOrder& order,
+               const Completions& completions) {
+  const std::size_t width = valuations.parameters();
+  const std::size_t pairs = std::max<std::size_t>(order.pairs, 1);
+  const auto valid = [&](std::span<const double> type) { return valuations.valid(type); };
+  SeededRandom random(order.seed);
+  Menu menu;
+  menu.replicas = population.draw(pairs, &random, valid);
+  menu.surrogates = population.draw(pairs, &random, valid);
+  const std::size_t declared = random.below(pairs);
+  std::copy_n(order.declared.begin(), width,
+              menu.replicas.begin() + static_cast<std::ptrdiff_t>(declared * width));
+
+  const std::vector<double> times = completions(menu.surrogates);
+  const WeightMatrix weights = weights_of(valuations, menu.replicas, times);
+  const ContractPrices prices = price_contracts(weights);
+  menu.rows.reserve(pairs);
+  for (std::uint32_t replica = 0; replica < pairs; ++replica) {
+    const std::uint32_t surrogate = prices.surrogate_of_replica[replica];
+    menu.rows.push_back({times[surrogate], prices.price_of_replica[replica],
+                         weights(replica, surrogate), replica, surrogate, replica == declared});
+  }
+  if (order.shown > 0 && order.shown < pairs) thin(&menu.rows, order.shown, &random);
+  std::sort(menu.rows.begin(), menu.rows.end(), [](const MenuRow& a, const MenuRow& b) {
+    if (a.completion != b.completion) return a.completion < b.completion;
+    return a.price != b.price ? a.price < b.price : a.replica < b.replica;
+  });
+  return menu;
+}
+
+}  // namespace market
