@@ -7,7 +7,7 @@ namespace market::solving {
 namespace {
 
 /// Slots are kept one by one; more of them would only exhaust the memory.
-constexpr std::int64_t kMaxHorizon = 100'000'000;
+constexpr std::int64_t kMaxHorizon = 10'000'000;
 
 }  // namespace
 

@@ -16,6 +16,7 @@ nlohmann::ordered_json abacus_fit(const nlohmann::json& input);
 nlohmann::ordered_json abacus_slo(const nlohmann::json& input);
 nlohmann::ordered_json contracts(const nlohmann::json& input);
 nlohmann::ordered_json dva(const nlohmann::json& input);
+nlohmann::ordered_json era(const nlohmann::json& input);
 nlohmann::ordered_json era_predict(const nlohmann::json& input);
 nlohmann::ordered_json tycoon_allocate(const nlohmann::json& input);
 nlohmann::ordered_json tycoon_bid(const nlohmann::json& input);

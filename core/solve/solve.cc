@@ -24,6 +24,7 @@ constexpr Entry kMechanisms[] = {
     {"abacus-slo", &solving::abacus_slo},
     {"contracts", &solving::contracts},
     {"dva", &solving::dva},
+    {"era", &solving::era},
     {"era-predict", &solving::era_predict},
     {"tycoon-allocate", &solving::tycoon_allocate},
     {"tycoon-bid", &solving::tycoon_bid},

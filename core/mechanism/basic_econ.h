@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Basic-Econ (ERA, Algorithm 1) for several goods: prices of all starts in a window from what is
+// promised and what demand is expected. One implementation for the live market and for `smarket
+// solve era`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/mechanism/price_curves.h"
+
+namespace market {
+
+/// Goods × slots. Amounts are whole units; the live market counts a unit per second (a CPU-second),
+/// so that a slot used in part takes as many units as it is used seconds and nothing is rounded.
+class BasicEcon {
+ public:
+  /// One good of a request: so many units in every second, and what a unit costs at a price of 1.
+  struct Part {
+    std::size_t good = 0;
+    double width = 0;
+    double factor = 1;
+  };
+  /// How the goods of one slot make its price: added, or the dearest alone.
+  enum class Combine { kSum, kMax };
+  /// What a request that starts in `slot` holds: `lead` seconds of that slot unless it is held
+  /// whole, then `full` whole slots, then `tail` seconds of the next.
+  struct Span {
+    std::int64_t slot = 0;
+    double lead = 0;
+    std::int64_t full = 0;
+    double tail = 0;
+    std::int64_t slots() const { return (lead > 0 ? 1 : 0) + full + (tail > 0 ? 1 : 0); }
+  };
+
+  /// Slots first .. first + slots − 1 of `slot_seconds` each; no goods yet.
+  BasicEcon(std::int64_t first, std::int64_t slots, double slot_seconds)
+      : first_(first), slots_(slots), slot_seconds_(slot_seconds) {}
+
+  /// Returns the number of a new good, nothing of it promised: 0, 1, …; `curves` as for
+  /// set_curves().
+  std::size_t add_good(PriceCurves curves, std::int64_t slots_per_curve);
+  /// Slot t is priced by curve ⌊t / slots_per_curve⌋ mod curves.size(); at least one curve.
+  void set_curves(std::size_t good, PriceCurves curves, std::int64_t slots_per_curve);
+
+  std::int64_t first() const { return first_; }
+  std::int64_t end() const { return first_ + slots_; }
+  /// Forgets the slots before `first` and adds as many empty ones at the end.
+  void advance(std::int64_t first);
+  /// Adds empty slots until `end` is covered.
+  void extend(std::int64_t end);
+
+  /// Units of `good` promised in `slot`.
+  double promised(std::size_t good, std::int64_t slot) const;
+  /// Changes them; never below 0. Slots outside are ignored.
+  void add(std::size_t good, std::int64_t slot, double units);
+  /// Adds (sign +1) or takes back (−1) all that a request holds.
+  void add(std::span<const Part> parts, const Span& span, double sign);
+
+  /// totalCost of Algorithm 1, line 10, for the starts span.slot, span.slot + 1, …: infinity where
+  /// a slot cannot be used because promised + width > capacity. All slots must lie within first()
+  /// .. end(). Equal costs of slots give exactly equal totals: sums are in integers of 2^-61 of the
+  /// largest total possible. Time: linear in starts + slots, whatever the width; logarithmic to
+  /// constant in the steps of a curve.
+  std::vector<double> totals(std::span<const Part> parts, const Span& span, std::int64_t starts,
+                             Combine combine) const;
+
+ private:
+  /// Flat arrays over the slots of one good.
+  struct Row {
+    PriceCurves curves;
+    std::int64_t slots_per_curve = 1;
+    std::vector<double> level;       ///< units promised
+    std::vector<double> flat_until;  ///< units up to this level cost unit_price each
+    std::vector<double> unit_price;
+    std::vector<double> paid;  ///< what the promised units cost on the curve
+    std::vector<std::uint32_t> curve;
+  };
+  void resize(Row& row, std::size_t from) const;
+  void refresh(Row& row, std::size_t slot) const;
+  void slot_costs(std::span<const Part> parts, double seconds, std::size_t from, std::size_t count,
+                  Combine combine, std::vector<double>& costs) const;
+  double largest_total(std::span<const Part> parts, const Span& span) const;
+
+  std::int64_t first_;
+  std::int64_t slots_;
+  double slot_seconds_;
+  std::vector<Row> rows_;
+  mutable std::vector<double> lead_costs_, full_costs_,
+      tail_costs_;  ///< kept between calls to save allocations
+};
+
+}  // namespace market

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/mechanism/posted_slots.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace market {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+constexpr double kMbPerGb = 1024;
+constexpr double kNeverShort = std::numeric_limits<double>::infinity();
+/// A promise further ahead than this is not kept in memory slot by slot.
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
+
+std::int64_t floor_divide(Time time, Time by) {
+  return time >= 0 ? time / by : -((by - 1 - time) / by);
+}
+
+std::int64_t slots_of(const Config& config) {
+  return config.horizon / config.slot + 2;
+}
+
+/// Billing units per unit of a TRES as it is counted.
+double weight_per_unit(const Config& config, std::string_view tres) {
+  const double weight = config.weight_of(tres);
+  return tres == "mem" ? weight / kMbPerGb : weight;
+}
+
+bool is_shared(std::string_view tres) {
+  return tres == "node";
+}
+
+}  // namespace
+
+PostedSlots::PostedSlots(const Config& config, const PriceBounds& bounds)
+    : config_(config),
+      bounds_(bounds),
+      econ_(0, slots_of(config), static_cast<double>(config.slot)) {
+  make_good("");
+}
+
+double PostedSlots::billing(const Tres& tres) const {
+  double sum = 0;
+  double most = 0;
+  for (const auto& [name, amount] : tres) {
+    const double units = weight_per_unit(config_, name) * static_cast<double>(amount);
+    sum += units;
+    most = std::max(most, units);
+  }
+  return config_.billing_rule == BillingRule::kSum ? sum : most;
+}
+
+std::string_view PostedSlots::good_name(std::string_view tres) const {
+  const std::size_t good = find_good(tres);
+  return good == 0 ? tres : std::string_view(goods_[good].name);
+}
+
+/// 0 for a TRES that nobody counts.
+std::size_t PostedSlots::find_good(std::string_view tres) const {
+  if (is_shared(tres)) return 0;
+  const auto known = good_of_.find(tres);
+  if (known != good_of_.end()) return known->second;
+  if (!tres.starts_with("gres/") || tres.find(':') != std::string_view::npos) return 0;
+  const std::string prefix = std::string(tres) + ":";
+  std::size_t only = 0;
+  for (std::size_t good = 1; good < goods_.size(); ++good) {
+    if (!goods_[good].name.starts_with(prefix)) continue;
+    if (only != 0) return 0;
+    only = good;
+  }
+  return only;
+}
+
+std::size_t PostedSlots::make_good(const std::string& name) {
+  const std::size_t good = goods_.size();
+  goods_.push_back({name, kNeverShort, {}});
+  good_of_[name] = good;
+  PriceCurves never_short;
+  never_short.add({}, kNeverShort, 0, bounds_);
+  return econ_.add_good(std::move(never_short), 1);
+}
+
+/// Makes the price curves of a good anew from its capacity and its forecast.
+void PostedSlots::price_good(std::size_t good) {
+  const auto seconds = static_cast<double>(config_.slot);
+  const double capacity = goods_[good].capacity * seconds;
+  const auto forecast = forecasts_.find(goods_[good].name);
+  const bool has_demand =
+      forecast != forecasts_.end() && !forecast->second.curves.empty() && capacity != kNeverShort;
+  PriceCurves curves;
+  if (!has_demand) {
+    curves.add({}, capacity, 0, bounds_);
+    econ_.set_curves(good, std::move(curves), 1);
+    return;
+  }
+  for (DemandCurve curve : forecast->second.curves) {
+    for (DemandStep& step : curve) step.quantity *= seconds;
+    curves.add(curve, capacity, 0, bounds_);
+  }
+  econ_.set_curves(good, std::move(curves), forecast->second.slots_per_curve);
+}
+
+void PostedSlots::set_forecasts(std::map<std::string, Forecast, std::less<>> forecasts) {
+  forecasts_ = std::move(forecasts);
+  for (std::size_t good = 1; good < goods_.size(); ++good) price_good(good);
+}
+
+void PostedSlots::update(const Capacity& capacity, Time now) {
+  const std::int64_t before = econ_.first();
+  econ_.advance(floor_divide(now, config_.slot));
+  const auto gone =
+      static_cast<std::size_t>(std::min(econ_.first() - before, econ_.end() - econ_.first()));
+  for (Good& good : goods_) {
+    good.busy.erase(good.busy.begin(),
+                    good.busy.begin() + static_cast<long>(std::min(gone, good.busy.size())));
+  }
+  set_capacity(capacity.total);
+  set_busy(capacity.busy);
+}
+
+void PostedSlots::set_capacity(const Tres& total) {
+  for (const auto& [name, amount] : total) {
+    if (is_shared(name)) continue;
+    const auto known = good_of_.find(name);
+    const std::size_t good = known == good_of_.end() ? make_good(name) : known->second;
+    const auto units = static_cast<double>(amount);
+    if (goods_[good].capacity == units) continue;
+    goods_[good].capacity = units;
+    price_good(good);
+  }
+  // What was for sale and is no longer named has gone with its nodes.
+  for (std::size_t good = 1; good < goods_.size(); ++good) {
+    if (goods_[good].capacity == kNeverShort || goods_[good].capacity == 0 ||
+        total.contains(goods_[good].name))
+      continue;
+    goods_[good].capacity = 0;
+    price_good(good);
+  }
+}
+
+/// Holders count from the beginning of the present slot, so that nothing of it is sold twice.
+void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
+  const auto slots = static_cast<std::size_t>(econ_.end() - econ_.first());
+  const Time begin = econ_.first() * config_.slot;
+  const auto seconds = static_cast<double>(config_.slot);
+  // Units that stop in a slot, and unit-seconds they hold of it.
+  struct Stops {
+    std::vector<double> units, part;
+  };
+  std::vector<Stops> stops(goods_.size(),
+                           {std::vector<double>(slots + 1), std::vector<double>(slots + 1)});
+  std::vector<double> held(goods_.size());
+  for (const Capacity::Busy& holder : busy) {
+    if (holder.until <= begin) continue;
+    const Time last =
+        std::min<Time>((holder.until - begin) / config_.slot, static_cast<Time>(slots));
+    const Time rest = last == static_cast<Time>(slots) ? 0 : (holder.until - begin) % config_.slot;
+    for (const auto& [name, amount] : holder.tres) {
+      const std::size_t good = find_good(name);
+      const auto units = static_cast<double>(amount);
+      held[good] += units;
+      stops[good].units[static_cast<std::size_t>(last)] += units;
+      stops[good].part[static_cast<std::size_t>(last)] += units * static_cast<double>(rest);
+    }
+  }
+  for (std::size_t good = 1; good < goods_.size(); ++good) {
+    std::vector<double>& old = goods_[good].busy;
+    old.resize(slots);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      held[good] -= stops[good].units[slot];
+      const double now_held = held[good] * seconds + stops[good].part[slot];
+      if (now_held != old[slot]) {
+        econ_.add(good, econ_.first() + static_cast<std::int64_t>(slot), now_held - old[slot]);
+        old[slot] = now_held;
+      }
+    }
+  }
+}
+
+std::vector<BasicEcon::Part> PostedSlots::parts(const Tres& tres) const {
+  std::vector<BasicEcon::Part> parts;
+  for (const auto& [name, amount] : tres) {
+    if (amount <= 0) continue;
+    parts.push_back({.good = find_good(name),
+                     .width = static_cast<double>(amount),
+                     .factor = weight_per_unit(config_, name) / kSecondsPerHour});
+  }
+  return parts;
+}
+
+/// The parts that are counted; remembers under which good each TRES was counted, so that a release
+/// finds it again.
+std::vector<BasicEcon::Part> PostedSlots::sold_parts(const Tres& tres) {
+  for (const auto& [name, amount] : tres) {
+    if (amount <= 0 || is_shared(name) || good_of_.contains(name)) continue;
+    const std::size_t good = find_good(name);
+    if (good == 0) {
+      make_good(name);
+    } else {
+      good_of_[name] = good;
+    }
+  }
+  std::vector<BasicEcon::Part> sold = parts(tres);
+  std::erase_if(sold, [](const BasicEcon::Part& part) { return part.good == 0; });
+  return sold;
+}
+
+BasicEcon::Span PostedSlots::span(Time start, Time end) const {
+  BasicEcon::Span span{.slot = floor_divide(start, config_.slot)};
+  Time left = end - start;
+  const Time phase = start - span.slot * config_.slot;
+  if (phase > 0) {
+    const Time lead = std::min(config_.slot - phase, left);
+    span.lead = static_cast<double>(lead);
+    left -= lead;
+  }
+  span.full = left / config_.slot;
+  span.tail = static_cast<double>(left % config_.slot);
+  return span;
+}
+
+PriceList PostedSlots::prices(const Request& request, Time now) const {
+  PriceList list;
+  list.slot = config_.slot;
+  list.first_start = std::max({request.earliest, now, econ_.first() * config_.slot});
+  if (request.duration <= 0) return list;
+  const Time sold_until = econ_.first() * config_.slot + config_.horizon;
+  const Time last_start =
+      std::min(request.deadline, std::max(sold_until, now + config_.horizon)) - request.duration;
+  if (last_start < list.first_start) return list;
+  const BasicEcon::Span held = span(list.first_start, list.first_start + request.duration);
+  const std::int64_t starts = std::min((last_start - list.first_start) / config_.slot + 1,
+                                       econ_.end() - held.slot - held.slots() + 1);
+  const auto combine = config_.billing_rule == BillingRule::kSum ? BasicEcon::Combine::kSum
+                                                                 : BasicEcon::Combine::kMax;
+  list.credits = econ_.totals(parts(request.demand.tres), held, starts, combine);
+  return list;
+}
+
+void PostedSlots::promise(const Request& request, Time start) {
+  change(request, start, start + request.duration, +1);
+}
+
+void PostedSlots::release(const Request& request, Time start, Time from) {
+  change(request, std::max(start, from), start + request.duration, -1);
+}
+
+void PostedSlots::change(const Request& request, Time start, Time end, double sign) {
+  start = std::max(start, econ_.first() * config_.slot);
+  end = std::min(end, (econ_.first() + kMostSlots) * config_.slot);
+  if (start >= end) return;
+  econ_.extend(floor_divide(end - 1, config_.slot) + 1);
+  econ_.add(sold_parts(request.demand.tres), span(start, end), sign);
+}
+
+}  // namespace market

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the mechanisms that post prices share: TRES as the goods of Basic-Econ, time as its slots.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/mechanism/basic_econ.h"
+#include "core/mechanism/mechanism.h"
+
+namespace market {
+
+/// Prices per TRES and slot. A unit of a TRES costs weight × p credits per hour with p within the
+/// bounds (memory: per GB); the TRES of a job add up (BillingRule::kSum) or the dearest of them
+/// counts in each slot (kMaxTres). A TRES that the capacity does not name is never short, nor is
+/// "node", because jobs share nodes; both cost the lowest price.
+class PostedSlots : public PostedPrice {
+ public:
+  void update(const Capacity& capacity, Time now) override;
+  PriceList prices(const Request& request, Time now) const override;
+  void promise(const Request& request, Time start) override;
+  void release(const Request& request, Time start, Time from) override;
+
+ protected:
+  PostedSlots(const Config& config, const PriceBounds& bounds);
+
+  /// What a job of these TRES bills in an hour at a price of 1, by the configured rule.
+  double billing(const Tres& tres) const;
+  const Config& config() const { return config_; }
+  /// Expected demand of a TRES: curve ⌊slot / slots_per_curve⌋ mod size, quantities in units of the
+  /// TRES. None: no demand.
+  struct Forecast {
+    std::vector<DemandCurve> curves;
+    std::int64_t slots_per_curve = 1;
+  };
+  /// Replaces all forecasts; by the names of goods.
+  void set_forecasts(std::map<std::string, Forecast, std::less<>> forecasts);
+  /// The name under which a TRES is sold: its own, or of the only type of a gres that is asked for
+  /// without one.
+  std::string_view good_name(std::string_view tres) const;
+
+ private:
+  struct Good {
+    std::string name;
+    double capacity = 0;       ///< units; infinite when the cluster does not tell
+    std::vector<double> busy;  ///< units × seconds per slot held by others
+  };
+  std::size_t find_good(std::string_view tres) const;
+  std::size_t make_good(const std::string& name);
+  void price_good(std::size_t good);
+  void set_capacity(const Tres& total);
+  void set_busy(const std::vector<Capacity::Busy>& busy);
+  std::vector<BasicEcon::Part> parts(const Tres& tres) const;
+  std::vector<BasicEcon::Part> sold_parts(const Tres& tres);
+  BasicEcon::Span span(Time start, Time end) const;
+  void change(const Request& request, Time start, Time end, double sign);
+
+  Config config_;
+  PriceBounds bounds_;
+  BasicEcon econ_;
+  std::vector<Good> goods_;  ///< goods_[0]: everything that is never short
+  std::map<std::string, std::size_t, std::less<>> good_of_;
+  std::map<std::string, Forecast, std::less<>> forecasts_;
+};
+
+}  // namespace market
