@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The file: what opening says of a bad one, upgrades, other connections, immutability, a full disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/ledger/schema.h"
+#include "testsuite/unit/ledger/books.h"
+
+namespace market::ledger::test {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class File : public testing::Test {
+ protected:
+  static std::string why_not(const std::string& file, Mode mode) {
+    const auto ledger = Ledger::open(file, mode);
+    if (ledger) return "(it opened)";
+    EXPECT_THAT(ledger.error().text, Not(HasSubstr("\n"))) << "one line";
+    return ledger.error().text;
+  }
+  /// Runs SQL on the file behind the ledger's back; returns SQLite's message, "" when it went well.
+  static std::string sql(const std::string& file, const std::string& text) {
+    sqlite3* database = nullptr;
+    sqlite3_open(file.c_str(), &database);
+    std::string message;
+    if (sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+      message = sqlite3_errmsg(database);
+    sqlite3_close(database);
+    return message;
+  }
+  TemporaryFolder folder;
+  const std::string path = folder.file("ledger.db");
+};
+
+TEST_F(File, IsMadeForItsOwnerAlone) {
+  const Ledger ledger = open_or_die(path);
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    struct stat file {};
+    ASSERT_EQ(stat((path + suffix).c_str(), &file), 0) << suffix;
+    EXPECT_EQ(file.st_mode & 0777, 0600u) << suffix;
+  }
+}
+
+TEST_F(File, KeepsWhatWasWrittenInWriteAheadMode) {
+  {
+    Ledger ledger = open_or_die(path);
+    must(ledger.add_account("physics", "", kNow));
+    must(ledger.deposit("physics", credits("5"), "", kNow));
+  }
+  const Ledger again = open_or_die(path, Mode::kReadOnly);
+  EXPECT_EQ(balance_of(again, "physics").posted, credits("5"));
+  EXPECT_EQ(again.check()->schema, static_cast<int>(schema_steps().size()));
+  expect_balanced(again);
+}
+
+TEST_F(File, AMissingOneIsMadeOnlyOnRequest) {
+  EXPECT_EQ(why_not(path, Mode::kReadOnly), path + ": no such database");
+  EXPECT_EQ(why_not(path, Mode::kReadWrite), path + ": no such database");
+  EXPECT_THAT(why_not(folder.file("no/where.db"), Mode::kCreate),
+              HasSubstr("No such file or directory"));
+  EXPECT_EQ(why_not("", Mode::kReadOnly), "no database is named");
+  EXPECT_THAT(why_not(folder.file(""), Mode::kReadOnly), EndsWith("not a file"));
+}
+
+TEST_F(File, SomethingElseIsNotTakenForALedger) {
+  std::ofstream(path) << std::string(8192, 'x');
+  EXPECT_EQ(why_not(path, Mode::kReadWrite), path + ": not a SQLite database");
+  EXPECT_EQ(why_not(path, Mode::kCreate), path + ": not a SQLite database");
+  const std::string other = folder.file("other.db");
+  sql(other, "CREATE TABLE t (a)");
+  EXPECT_EQ(why_not(other, Mode::kCreate), other + ": not a ledger");
+  const std::string empty = folder.file("empty.db");
+  std::ofstream(empty).close();
+  EXPECT_EQ(why_not(empty, Mode::kReadOnly), empty + ": not a ledger");
+  EXPECT_EQ(why_not(empty, Mode::kCreate), "(it opened)");
+}
+
+TEST_F(File, ADamagedOneIsSaidToBe) {
+  {
+    Ledger ledger = open_or_die(path);
+    must(ledger.add_account("physics", "", kNow));
+  }
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4096);
+  file << std::string(4096 * 8, '\x5a');
+  file.close();
+  auto ledger = Ledger::open(path, Mode::kReadWrite);
+  const std::string text =
+      ledger ? why(ledger->deposit("physics", credits("1"), "", kNow)) : ledger.error().text;
+  EXPECT_THAT(text, AllOf(StartsWith(path), HasSubstr("damaged")));
+}
+
+TEST_F(File, ANewerSchemaIsRefused) {
+  { open_or_die(path); }
+  sql(path, "PRAGMA user_version = 99");
+  EXPECT_THAT(why_not(path, Mode::kReadWrite),
+              AllOf(StartsWith(path), HasSubstr("schema 99, newer than")));
+}
+
+TEST_F(File, ReadOnlyConnectionsCannotWrite) {
+  { open_or_die(path); }
+  Ledger reader = open_or_die(path, Mode::kReadOnly);
+  EXPECT_EQ(why(reader.add_account("physics", "", kNow)), path + ": read-only");
+}
+
+/// The oldest ledger that must still open: made by schema 1, with a deposit, a bill with a refund
+/// and an open lien.
+void make_schema_1(const std::string& path) {
+  std::ifstream file(std::string(MARKET_TEST_DATA) + "/ledger-schema-1.sql");
+  std::stringstream text;
+  text << file.rdbuf();
+  ASSERT_THAT(text.str(), HasSubstr("user_version"));
+  sqlite3* database = nullptr;
+  sqlite3_open(path.c_str(), &database);
+  ASSERT_EQ(sqlite3_exec(database, text.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+void expect_schema_1_books(const Ledger& ledger) {
+  EXPECT_EQ(balance_of(ledger, "physics").posted, credits("91.5"));
+  EXPECT_EQ(balance_of(ledger, "physics").liens, credits("20"));
+  const auto runs = ledger.segments({});
+  ASSERT_TRUE(runs.has_value());
+  ASSERT_EQ(runs->size(), 1u);
+  EXPECT_EQ(runs->at(0).charged, credits("12"));
+  EXPECT_EQ(runs->at(0).refunded, credits("3.5"));
+  expect_balanced(ledger);
+}
+
+TEST_F(File, ASchema1LedgerOpens) {
+  make_schema_1(path);
+  Ledger ledger = open_or_die(path, Mode::kReadWrite);
+  expect_schema_1_books(ledger);
+  must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+}
+
+TEST_F(File, AnOlderSchemaIsCopiedAndUpgraded) {
+  make_schema_1(path);
+  SchemaSteps steps = schema_steps();
+  steps.resize(1);
+  steps.emplace_back("ALTER TABLE account ADD COLUMN expires INTEGER NOT NULL DEFAULT 7");
+  EXPECT_THROW(open_database(path, Mode::kReadOnly, steps), Failure);
+  const auto database = open_database(path, Mode::kReadWrite, steps);
+  EXPECT_EQ(database->integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(database->integer("SELECT expires FROM account WHERE name = 'physics'"), 7);
+  const std::string copy = path + ".schema-1";
+  struct stat file {};
+  ASSERT_EQ(stat(copy.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+  expect_schema_1_books(open_or_die(copy, Mode::kReadWrite));
+}
+
+TEST_F(File, AnUpgradeThatFailsLeavesTheOldSchema) {
+  make_schema_1(path);
+  SchemaSteps steps = schema_steps();
+  steps.resize(1);
+  steps.emplace_back(
+      "ALTER TABLE account ADD COLUMN expires INTEGER; SELECT nonsense FROM nowhere");
+  EXPECT_THROW(open_database(path, Mode::kReadWrite, steps), Failure);
+  expect_schema_1_books(open_or_die(path, Mode::kReadWrite));
+}
+
+TEST_F(File, TransfersAreNeverChangedOrDeleted) {
+  Ledger ledger = open_or_die(path);
+  must(ledger.add_account("physics", "", kNow));
+  must(ledger.deposit("physics", credits("5"), "", kNow));
+  EXPECT_EQ(sql(path, "UPDATE transfer SET amount = 1"), "transfers are never changed");
+  EXPECT_EQ(sql(path, "DELETE FROM transfer"), "transfers are never deleted");
+}
+
+TEST_F(File, AResolvingTransferMustFitItsLien) {
+  Ledger ledger = open_or_die(path);
+  must(ledger.add_account("physics", "", kNow));
+  must(ledger.deposit("physics", credits("5"), "", kNow));
+  apply_one(ledger, PlaceLien{run_of(1, "physics", credits("5"))});
+  const std::string insert =
+      "INSERT INTO transfer (key, time, kind, debit, credit, amount, resolves, segment) VALUES ";
+  EXPECT_THAT(sql(path, insert + "('a', 0, 'charge', 3, 2, 5000001, 2, 1)"),
+              HasSubstr("fit its lien"));
+  EXPECT_THAT(sql(path, insert + "('b', 0, 'charge', 3, 1, 5000000, 2, 1)"),
+              HasSubstr("fit its lien"));
+  EXPECT_THAT(sql(path, insert + "('c', 0, 'void', 3, 2, 5000000, 1, 1)"),
+              HasSubstr("fit its lien"));
+  EXPECT_THAT(sql(path, insert + "('d', 0, 'deposit', 1, 3, -5, NULL, NULL)"), HasSubstr("CHECK"));
+  EXPECT_THAT(sql(path, insert + "('deposit:1', 0, 'deposit', 1, 3, 5, NULL, NULL)"),
+              HasSubstr("UNIQUE"));
+  expect_balanced(ledger);
+}
+
+TEST_F(File, CheckFindsWhatDoesNotAddUp) {
+  Ledger ledger = open_or_die(path);
+  must(ledger.add_account("physics", "", kNow));
+  must(ledger.deposit("physics", credits("50"), "", kNow));
+  apply_one(ledger, PlaceLien{run_of(2, "physics", credits("4"))});
+  apply_one(ledger, settled(run_of(1, "physics", credits("5")), credits("5")));
+  EXPECT_EQ(sql(path, "UPDATE account SET posted = posted + 1 WHERE name = 'physics'"), "");
+  EXPECT_EQ(sql(path, "UPDATE account SET liens = 0 WHERE name = 'physics'"), "");
+  EXPECT_EQ(sql(path, "UPDATE segment SET charged = 6000000 WHERE job_id = 1"), "");
+  EXPECT_EQ(sql(path, "UPDATE segment SET lien = NULL WHERE job_id = 2"), "");
+  const auto report = ledger.check();
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->sum, Money::from_micro(1));
+  EXPECT_THAT(report->faults,
+              testing::UnorderedElementsAre(
+                  "account physics: balance 45.000001, its transfers give 45.00",
+                  "account physics: liens 0.00, its transfers give 4.00",
+                  "the sum over all accounts is 0.000001, not 0",
+                  "run c1:1:1799999900:0: charged 6.00, its transfers give 5.00",
+                  "run c1:2:1799999900:0: the lien it names is not the one that is open"));
+}
+
+TEST_F(File, AnotherConnectionsCommitIsSeen) {
+  Ledger market = open_or_die(path);
+  Ledger command = open_or_die(path, Mode::kReadWrite);
+  const auto before = market.data_version();
+  ASSERT_TRUE(before.has_value());
+  must(command.add_account("physics", "", kNow));
+  EXPECT_NE(*market.data_version(), *before);
+  const auto after = market.data_version();
+  must(market.deposit("physics", credits("1"), "", kNow));
+  EXPECT_EQ(*market.data_version(), *after) << "one's own commits do not count";
+}
+
+TEST_F(File, WhatCannotBeWrittenLeavesTheBooksAsTheyWere) {
+  must(open_or_die(path).add_account("physics", "", kNow));
+  // A limit on the number of pages makes SQLite say what it says on a full disk.
+  const auto database = open_database(path, Mode::kReadWrite, schema_steps());
+  const std::int64_t pages = database->integer("PRAGMA page_count");
+  database->execute("PRAGMA max_page_count = " + std::to_string(pages));
+  std::string text;
+  try {
+    Transaction transaction(*database, Transaction::Kind::kWrite);
+    for (int i = 0; i < 10000; ++i) {
+      database->prepare("INSERT INTO account (name, note, created) VALUES (?, ?, 0)")
+          .bind("a" + std::to_string(i))
+          .bind(std::string(100, 'x'))
+          .run();
+    }
+    transaction.commit();
+  } catch (const Failure& failure) {
+    text = failure.text;
+  }
+  EXPECT_EQ(text, path + ": disk full");
+  EXPECT_EQ(database->integer("SELECT count(*) FROM account"), 3);
+  Ledger ledger = open_or_die(path, Mode::kReadWrite);
+  must(ledger.deposit("physics", credits("1"), "", kNow));
+  expect_balanced(ledger);
+}
+
+}  // namespace
+}  // namespace market::ledger::test
