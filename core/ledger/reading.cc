@@ -137,9 +137,10 @@ Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const
   Database& database = *impl_->database;
   return guarded([&] {
     const Condition condition = condition_of(filter);
-    Statement query = database.prepare(
-        fmt::format("SELECT {} FROM segment WHERE {} ORDER BY job_id, submitted, restart",
-                    segment_columns(), condition.sql));
+    Statement query = database.prepare(fmt::format(
+        "SELECT {} FROM segment WHERE {} ORDER BY CASE array_job_id WHEN 0 THEN job_id ELSE "
+        "array_job_id END, array_task_id, job_id, submitted, restart",
+        segment_columns(), condition.sql));
     for (const std::string& text : condition.texts) query.bind(text);
     std::vector<Segment> segments;
     while (query.step()) segments.push_back(read_segment(query));

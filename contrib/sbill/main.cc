@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// sbill: the bills of jobs and the statements of accounts.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <exception>
+
+#include "contrib/sbill/database.h"
+#include "contrib/sbill/options.h"
+#include "contrib/sbill/report.h"
+
+namespace {
+
+using namespace market;
+
+Result<std::string> report(const sbill::Options& options) {
+  if (options.help_format) return sbill::help_format();
+  const auto source = sbill::find_source(options.database, options.config);
+  if (!source) return tl::unexpected(source.error());
+  const auto ledger = ledger::Ledger::open(source->database, ledger::Mode::kReadOnly);
+  if (!ledger) return tl::unexpected(ledger.error());
+  return options.statement_of.empty() ? sbill::bill(*ledger, options)
+                                      : sbill::statement(*ledger, options, source->currency);
+}
+
+int run(int count, char** arguments) {
+  const auto options = sbill::parse_command_line(count, arguments, std::time(nullptr));
+  if (!options) {
+    const sbill::Stop& stop = options.error();
+    fmt::print(stop.code == 0 ? stdout : stderr, "{}{}", stop.text, stop.code == 0 ? "" : "\n");
+    return stop.code;
+  }
+  const auto text = report(*options);
+  if (!text) {
+    fmt::print(stderr, "sbill: error: {}\n", text.error().text);
+    return 1;
+  }
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    return run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "sbill: error: %s\n", error.what());
+    return 1;
+  }
+}

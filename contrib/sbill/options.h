@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The command line of sbill.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/util/result.h"
+
+namespace market::sbill {
+
+enum class Output { kTable, kParsable, kParsable2, kJson, kCsv };
+
+struct Options {
+  std::string database, config;       ///< as given; empty: not given
+  ledger::SegmentFilter filter;       ///< all but the two below is done by the ledger
+  std::vector<std::string> clusters;  ///< empty: all
+  /// Array tasks asked for as 12_3; a job without an entry is asked for whole.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tasks;
+  std::string format;  ///< empty: the default columns
+  Output output = Output::kTable;
+  bool header = true;
+  bool totals = false;
+  bool help_format = false;
+  std::string statement_of;  ///< the account of `sbill statement`; empty: a bill per run
+};
+
+/// Why the program is to stop at once, and with which exit code; `text` goes to stdout when `code`
+/// is 0.
+struct Stop {
+  int code = 0;
+  std::string text;
+};
+
+/// Reads the command line. `now` gives meaning to times such as "noon"; a time of day means today,
+/// as in sacct.
+tl::expected<Options, Stop> parse_command_line(int count, char** arguments, Time now);
+
+}  // namespace market::sbill
