@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// smarket check: is market.conf right, do the books balance, does the market answer.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "contrib/smarket/live.h"
+#include "contrib/smarket/locate.h"
+#include "contrib/smarket/verbs.h"
+
+namespace market::smarket {
+namespace {
+
+enum class Verdict { kOk, kFault, kSkipped };
+
+struct Finding {
+  std::string part;
+  Verdict verdict = Verdict::kOk;
+  std::string detail;
+};
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kFault:
+      return "fault";
+    case Verdict::kSkipped:
+      return "skipped";
+  }
+  return "";
+}
+
+Finding check_config(const Common& common) {
+  const auto config = find_config(common);
+  if (!config) return {"market.conf", Verdict::kFault, config.error().text};
+  const std::string partitions = config->partitions.empty()
+                                     ? "all partitions trade"
+                                     : fmt::format("{} trade", fmt::join(config->partitions, ", "));
+  return {"market.conf", Verdict::kOk,
+          fmt::format("{}: {}; mechanism {}; currency {}", config->file, partitions,
+                      config->mechanism, config->currency)};
+}
+
+/// The books are opened for writing where that is possible, which brings an older schema up to
+/// date.
+Finding check_books(const Common& common) {
+  const auto config = find_config(common);
+  if (!config) return {"ledger", Verdict::kSkipped, "market.conf does not say where it is"};
+  const std::string& path = config->database;
+  if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0) {
+    return {"ledger", Verdict::kSkipped, path + ": only its owner and root may read the books"};
+  }
+  const bool writable = access(path.c_str(), W_OK) == 0;
+  const auto books =
+      open_ledger(common, writable ? ledger::Mode::kReadWrite : ledger::Mode::kReadOnly);
+  if (!books) return {"ledger", Verdict::kFault, books.error().text};
+  const auto report = books->check();
+  if (!report) return {"ledger", Verdict::kFault, report.error().text};
+  const std::string totals =
+      fmt::format("{}: {} transfers, sum {}, {} open liens, schema {}", path, report->transfers,
+                  report->sum.to_string(), report->open_liens, report->schema);
+  if (!writable) return {"ledger", Verdict::kFault, totals + "; read-only"};
+  if (report->faults.empty()) return {"ledger", Verdict::kOk, totals};
+  return {"ledger", Verdict::kFault,
+          fmt::format("{}; {}", totals, fmt::join(report->faults, "; "))};
+}
+
+Finding check_market() {
+  const auto answer = ask_market({{"verb", "status"}});
+  if (!answer) return {"market", Verdict::kFault, answer.error().text};
+  std::string text = answer->value("text", std::string("answers"));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::string line;
+  for (const char c : text) line += c == '\n' ? std::string("; ") : std::string(1, c);
+  return {"market", answer->value("usable", true) ? Verdict::kOk : Verdict::kFault, line};
+}
+
+}  // namespace
+
+int check(const Common& common) {
+  const Finding findings[] = {check_config(common), check_books(common), check_market()};
+  bool faulty = false;
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    faulty = faulty || finding.verdict == Verdict::kFault;
+    list.push_back({{"part", finding.part},
+                    {"verdict", name_of(finding.verdict)},
+                    {"detail", finding.detail}});
+    if (!common.json) {
+      fmt::print("{:<12} {:<8} {}\n", finding.part, name_of(finding.verdict), finding.detail);
+    }
+  }
+  if (common.json) print_json({{"ok", !faulty}, {"findings", list}});
+  return faulty ? kFailure : kSuccess;
+}
+
+}  // namespace market::smarket

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The command line of smarket: verbs and their options. What they do is in one file for each.
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "contrib/smarket/verbs.h"
+
+namespace {
+
+using namespace market::smarket;
+
+/// What the command line fills, and the verb it chose.
+struct CommandLine {
+  Common common;
+  AccountArguments account;
+  MoneyArguments money;
+  RefundArguments refund;
+  QuoteArguments quote;
+  RebidArguments rebid;
+  std::string name, job, partition, mechanism, file = "-";
+  std::function<int()> run;
+};
+
+CLI::App* add_verb(CLI::App& app, const char* name, const char* what) {
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->fallthrough();
+  verb->footer("");
+  verb->get_formatter()->column_width(40);
+  return verb;
+}
+
+void choose(CLI::App* verb, CommandLine& line, std::function<int()> run) {
+  verb->callback([&line, run = std::move(run)] { line.run = run; });
+}
+
+void add_account_verbs(CLI::App& app, CommandLine& line) {
+  CLI::App* account = add_verb(app, "account", "Accounts and their users");
+  account->require_subcommand(1);
+
+  CLI::App* add = add_verb(*account, "add", "Open an account, or change the users of one");
+  add->add_option("NAME", line.account.name, "The account")->required();
+  add->add_option("--users", line.account.users, "Users to add, comma separated")->delimiter(',');
+  add->add_option("--remove-users", line.account.remove_users, "Users to take out")->delimiter(',');
+  add->add_option("--note", line.account.note, "What it is for");
+  choose(add, line, [&line] { return account_add(line.common, line.account); });
+
+  CLI::App* list = add_verb(*account, "list", "All accounts that you may see");
+  choose(list, line, [&line] { return account_list(line.common); });
+
+  CLI::App* show = add_verb(*account, "show", "One account with its users");
+  show->add_option("NAME", line.name, "The account")->required();
+  choose(show, line, [&line] { return account_show(line.common, line.name); });
+
+  CLI::App* balance_verb = add_verb(app, "balance", "Balance of one account, or of all of yours");
+  balance_verb->add_option("ACCOUNT", line.name, "The account");
+  choose(balance_verb, line, [&line] { return balance(line.common, line.name); });
+}
+
+void add_money_verbs(CLI::App& app, CommandLine& line) {
+  const auto add_rest = [&line](CLI::App* verb) {
+    verb->add_option("CREDITS", line.money.credits, "Amount, such as 1000 or 38.90")->required();
+    verb->add_option("--note", line.money.note, "Why, for the statement");
+  };
+  CLI::App* deposit_verb = add_verb(app, "deposit", "Put credits into an account");
+  deposit_verb->add_option("ACCOUNT", line.money.account, "The account")->required();
+  add_rest(deposit_verb);
+  choose(deposit_verb, line, [&line] { return deposit(line.common, line.money); });
+
+  CLI::App* withdraw_verb = add_verb(app, "withdraw", "Take credits out of an account");
+  withdraw_verb->add_option("ACCOUNT", line.money.account, "The account")->required();
+  add_rest(withdraw_verb);
+  choose(withdraw_verb, line, [&line] { return withdraw(line.common, line.money); });
+
+  CLI::App* transfer_verb = add_verb(app, "transfer", "Move credits between accounts");
+  transfer_verb->add_option("FROM", line.money.account, "The account that pays")->required();
+  transfer_verb->add_option("TO", line.money.to, "The account that gets them")->required();
+  add_rest(transfer_verb);
+  choose(transfer_verb, line, [&line] { return transfer(line.common, line.money); });
+
+  CLI::App* refund_verb = add_verb(app, "refund", "Give back part of what a job was charged");
+  refund_verb->add_option("JOBID", line.refund.job, "The job, or ARRAY_TASK")->required();
+  refund_verb->add_option("CREDITS", line.refund.credits, "Amount")->required();
+  refund_verb->add_option("--note", line.refund.note, "Why, for the statement");
+  refund_verb->add_option("--cluster", line.refund.cluster, "The job's cluster");
+  refund_verb->add_flag("--force", line.refund.force, "Also after the refund window");
+  choose(refund_verb, line, [&line] { return refund(line.common, line.refund); });
+}
+
+void add_size_options(CLI::App* verb, SizeArguments& size) {
+  verb->add_option("-N,--nodes", size.nodes, "Number of nodes, or MIN-MAX");
+  verb->add_option("-n,--ntasks", size.tasks, "Number of tasks");
+  verb->add_option("-c,--cpus-per-task", size.cpus_per_task, "CPUs for each task");
+  verb->add_option("--ntasks-per-node", size.tasks_per_node, "Tasks on each node");
+  verb->add_option("--mem", size.mem, "Memory for each node");
+  verb->add_option("--mem-per-cpu", size.mem_per_cpu, "Memory for each CPU");
+  verb->add_option("--gres", size.gres, "Generic resources for each node");
+  verb->add_option("-G,--gpus", size.gpus, "GPUs for the job");
+  verb->add_option("--gpus-per-node", size.gpus_per_node, "GPUs for each node");
+  verb->add_option("--gpus-per-task", size.gpus_per_task, "GPUs for each task");
+  verb->add_option("-C,--constraint", size.constraint, "Features that the nodes must have");
+  verb->add_flag("--exclusive", size.exclusive, "Whole nodes");
+}
+
+void add_market_verbs(CLI::App& app, CommandLine& line) {
+  CLI::App* quote_verb = add_verb(app, "quote", "What a job would cost, and when it would run");
+  QuoteArguments& quoted = line.quote;
+  add_size_options(quote_verb, quoted.size);
+  quote_verb->add_option("-t,--time", quoted.time_limit, "Time limit")->envname("SBATCH_TIMELIMIT");
+  quote_verb->add_option("-p,--partition", quoted.partition, "Partition")
+      ->envname("SBATCH_PARTITION");
+  quote_verb->add_option("-A,--account", quoted.account, "Account")->envname("SBATCH_ACCOUNT");
+  quote_verb->add_option("-b,--begin", quoted.begin, "Not before this time");
+  quote_verb->add_option("--deadline", quoted.deadline, "To be done by this time");
+  choose(quote_verb, line, [&line] { return quote(line.common, line.quote); });
+
+  CLI::App* why_verb = add_verb(app, "why", "Why a job waits, and what it costs");
+  why_verb->add_option("JOBID", line.job, "The job, or ARRAY_TASK")->required();
+  choose(why_verb, line, [&line] { return why(line.common, line.job); });
+
+  CLI::App* prices_verb = add_verb(app, "prices", "Prices of the hours to come");
+  prices_verb->add_option("-p,--partition", line.partition, "Partition");
+  choose(prices_verb, line, [&line] { return prices(line.common, line.partition); });
+
+  CLI::App* rebid_verb = add_verb(app, "rebid", "Change the bid of a pending job");
+  rebid_verb->add_option("JOBID", line.rebid.job, "The job, or ARRAY_TASK")->required();
+  rebid_verb->add_option("--budget", line.rebid.budget, "New budget in credits");
+  rebid_verb->add_option("--value", line.rebid.value, "New value MAX:DROP:ZERO");
+  choose(rebid_verb, line, [&line] { return rebid(line.common, line.rebid); });
+}
+
+void add_other_verbs(CLI::App& app, CommandLine& line) {
+  CLI::App* check_verb = add_verb(app, "check", "Is market.conf right, do the books balance");
+  choose(check_verb, line, [&line] { return check(line.common); });
+
+  CLI::App* solve_verb = add_verb(app, "solve", "Run one mechanism on a JSON instance");
+  solve_verb->add_option("MECHANISM", line.mechanism, "Its name")->required();
+  solve_verb->add_option("FILE", line.file, "The instance; - is standard input");
+  choose(solve_verb, line, [&line] { return solve(line.mechanism, line.file); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app("Accounts, prices and bids of a Slurm cluster's market", "smarket");
+  app.get_formatter()->column_width(40);
+  app.require_subcommand(0, 1);
+  app.set_version_flag("-V,--version", "slurm-market " SLURM_MARKET_VERSION);
+  app.add_option("--config", line.common.config, "Path of market.conf");
+  app.add_flag("--json", line.common.json, "Report as JSON");
+  app.footer("Without a verb: the balances of your accounts.");
+  add_account_verbs(app, line);
+  add_money_verbs(app, line);
+  add_market_verbs(app, line);
+  add_other_verbs(app, line);
+  line.run = [&line] { return balance(line.common, ""); };
+  try {
+    app.parse(argc, argv);
+    return line.run();
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return complain({std::string(error.what()) + "; see smarket --help"});
+  } catch (const std::exception& error) {
+    return complain({error.what()});
+  }
+}

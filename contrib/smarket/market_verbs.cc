@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// quote, why, prices, rebid: everything is checked here as far as it can be, then the market is
+// asked.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "contrib/smarket/live.h"
+#include "contrib/smarket/verbs.h"
+#include "core/market/money.h"
+#include "core/util/slurm_time.h"
+#include "core/valuation/sigmoid.h"
+
+namespace market::smarket {
+namespace {
+
+nlohmann::json json_of(const SizeOptions& size) {
+  return {{"min_nodes", size.min_nodes},
+          {"max_nodes", size.max_nodes},
+          {"tasks", size.tasks},
+          {"cpus_per_task", size.cpus_per_task},
+          {"tasks_per_node", size.tasks_per_node},
+          {"min_cpus", size.min_cpus},
+          {"mem_per_node_mb", size.mem_per_node_mb},
+          {"mem_per_cpu_mb", size.mem_per_cpu_mb},
+          {"tres_per_job", size.tres_per_job},
+          {"tres_per_node", size.tres_per_node},
+          {"tres_per_socket", size.tres_per_socket},
+          {"tres_per_task", size.tres_per_task},
+          {"req_nodes", size.req_nodes},
+          {"exc_nodes", size.exc_nodes},
+          {"features", size.features},
+          {"exclusive", size.exclusive}};
+}
+
+/// Times are read here, in the user's zone, as sbatch does; slurmctld gets the instant.
+Result<std::string> instant_of(std::string_view option, std::string_view text) {
+  if (text.empty()) return std::string();
+  const auto time = parse_time(text, std::time(nullptr));
+  if (!time) return fail(fmt::format("{}: {}", option, time.error().text));
+  return fmt::format("uts{}", *time);
+}
+
+/// A time limit in whole minutes, as slurmctld keeps it; 0: the partition's default.
+Result<std::int64_t> time_limit_of(std::string_view text) {
+  constexpr std::int64_t kMinute = 60;
+  if (text.empty()) return std::int64_t{0};
+  const auto seconds = parse_duration(text);
+  if (!seconds) return fail("--time: " + seconds.error().text);
+  if (*seconds == 0) return fail("--time: more than 0 is needed");
+  return (*seconds + kMinute - 1) / kMinute * kMinute;
+}
+
+Result<nlohmann::json> quote_query(const QuoteArguments& arguments) {
+  const auto size = size_options_of(arguments.size);
+  if (!size) return tl::make_unexpected(size.error());
+  const auto time_limit = time_limit_of(arguments.time_limit);
+  if (!time_limit) return tl::make_unexpected(time_limit.error());
+  const auto begin = instant_of("--begin", arguments.begin);
+  if (!begin) return tl::make_unexpected(begin.error());
+  const auto deadline = instant_of("--deadline", arguments.deadline);
+  if (!deadline) return tl::make_unexpected(deadline.error());
+  return nlohmann::json{{"verb", "quote"},
+                        {"size", json_of(*size)},
+                        {"time_limit_s", *time_limit},
+                        {"begin", *begin},
+                        {"deadline", *deadline},
+                        {"partition", arguments.partition},
+                        {"account", arguments.account}};
+}
+
+/// "1234" or "12_3".
+Result<std::string> job_of(const std::string& text) {
+  bool digits = false, task = false;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      digits = true;
+    } else if (c == '_' && digits && !task) {
+      task = true;
+      digits = false;
+    } else {
+      digits = false;
+      break;
+    }
+  }
+  constexpr std::size_t kLongest = 21;
+  if (!digits || text.size() > kLongest) {
+    return fail("JOBID: a job such as 1234, or a task such as 12_3, is allowed");
+  }
+  return text;
+}
+
+Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
+  const auto job = job_of(arguments.job);
+  if (!job) return tl::make_unexpected(job.error());
+  if (arguments.budget.empty() == arguments.value.empty()) {
+    return fail("either --budget or --value is needed");
+  }
+  nlohmann::json query = {{"verb", "rebid"}, {"job", *job}};
+  if (!arguments.budget.empty()) {
+    const auto budget = Money::parse(arguments.budget);
+    if (!budget) return fail("--budget: " + budget.error().text);
+    query["budget"] = arguments.budget;
+  } else {
+    const auto value = Sigmoid::parse(arguments.value);
+    if (!value) return fail("--value: " + value.error().text);
+    query["value"] = arguments.value;
+  }
+  return query;
+}
+
+int ask_and_show(const Common& common, const Result<nlohmann::json>& query) {
+  if (!query) return complain(query.error());
+  return show_answer(common, ask_market(*query));
+}
+
+}  // namespace
+
+int quote(const Common& common, const QuoteArguments& arguments) {
+  return ask_and_show(common, quote_query(arguments));
+}
+
+int why(const Common& common, const std::string& job) {
+  const auto id = job_of(job);
+  if (!id) return complain(id.error());
+  return ask_and_show(common, nlohmann::json{{"verb", "why"}, {"job", *id}});
+}
+
+int prices(const Common& common, const std::string& partition) {
+  return ask_and_show(common, nlohmann::json{{"verb", "prices"}, {"partition", partition}});
+}
+
+int rebid(const Common& common, const RebidArguments& arguments) {
+  return ask_and_show(common, rebid_query(arguments));
+}
+
+}  // namespace market::smarket

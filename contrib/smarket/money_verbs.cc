@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// deposit, withdraw, transfer, refund: written into the ledger by who may; the market sees them
+// within one period.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "contrib/smarket/locate.h"
+#include "contrib/smarket/verbs.h"
+
+namespace market::smarket {
+namespace {
+
+using ledger::Ledger;
+
+Result<ledger::Balance> balance_of(const Ledger& books, const std::string& account) {
+  const auto accounts = books.accounts();
+  if (!accounts) return tl::make_unexpected(accounts.error());
+  const auto same = [&](const ledger::AccountInfo& info) {
+    return info.balance.account.size() == account.size() &&
+           std::equal(account.begin(), account.end(), info.balance.account.begin(),
+                      [](char a, char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  const auto found = std::find_if(accounts->begin(), accounts->end(), same);
+  if (found == accounts->end()) return fail(fmt::format("account {}: not found", account));
+  return found->balance;
+}
+
+/// Prints what was done and the balances after it.
+int report(const Common& common, const Ledger& books, const std::string& done,
+           const std::vector<std::string>& accounts) {
+  nlohmann::json list = nlohmann::json::array();
+  std::string line = done;
+  for (const std::string& account : accounts) {
+    const auto balance = balance_of(books, account);
+    if (!balance) return complain(balance.error());
+    list.push_back({{"account", balance->account},
+                    {"balance", balance->posted.to_string()},
+                    {"liens", balance->liens.to_string()},
+                    {"available", balance->available().to_string()}});
+    line += fmt::format("; {}: balance {}, available {}", balance->account,
+                        balance->posted.to_string(), balance->available().to_string());
+  }
+  if (common.json) {
+    print_json({{"done", done}, {"accounts", list}});
+  } else {
+    fmt::print("{}\n", line);
+  }
+  return kSuccess;
+}
+
+/// Opens the books for writing and reads the amount; `change` does the rest.
+template <class Change>
+int with_books(const Common& common, const std::string& credits, Change&& change) {
+  const auto amount = Money::parse(credits);
+  if (!amount) return complain({"CREDITS: " + amount.error().text});
+  auto books = open_ledger(common, ledger::Mode::kReadWrite);
+  if (!books) return complain(books.error());
+  return change(*books, *amount);
+}
+
+struct JobId {
+  std::uint32_t job = 0;
+  bool is_task = false;
+  std::uint32_t task = 0;
+};
+
+Result<std::uint32_t> number_of(const std::string& text) {
+  constexpr std::size_t kMostDigits = 9;
+  const bool digits =
+      !text.empty() && text.size() <= kMostDigits &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return fail("JOBID: a job such as 1234, or a task such as 12_3, is allowed");
+  return static_cast<std::uint32_t>(std::stoul(text));
+}
+
+Result<JobId> job_of(const std::string& text) {
+  const std::size_t bar = text.find('_');
+  const auto job = number_of(text.substr(0, bar));
+  if (!job) return tl::make_unexpected(job.error());
+  if (bar == text.npos) return JobId{*job, false, 0};
+  const auto task = number_of(text.substr(bar + 1));
+  if (!task) return tl::make_unexpected(task.error());
+  return JobId{*job, true, *task};
+}
+
+/// The cluster and own job id of what was named, among the runs in the books.
+Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& arguments) {
+  const auto wanted = job_of(arguments.job);
+  if (!wanted) return tl::make_unexpected(wanted.error());
+  const auto segments = books.segments({});
+  if (!segments) return tl::make_unexpected(segments.error());
+  std::set<std::pair<std::string, std::uint32_t>> found;
+  for (const ledger::Segment& segment : *segments) {
+    const bool same = wanted->is_task ? segment.array_job_id == wanted->job &&
+                                            segment.array_task_id == wanted->task
+                                      : segment.key.job_id == wanted->job;
+    if (!same || (!arguments.cluster.empty() && segment.key.cluster != arguments.cluster)) continue;
+    found.emplace(segment.key.cluster, segment.key.job_id);
+  }
+  if (found.empty()) return fail(fmt::format("job {}: no run of it was billed", arguments.job));
+  if (found.size() > 1) {
+    return fail(
+        fmt::format("job {}: several clusters have one; name it with --cluster", arguments.job));
+  }
+  return ledger::SegmentKey{found.begin()->first, found.begin()->second, 0, 0};
+}
+
+}  // namespace
+
+int deposit(const Common& common, const MoneyArguments& arguments) {
+  return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
+    const auto done = books.deposit(arguments.account, amount, arguments.note, std::time(nullptr));
+    if (!done) return complain(done.error());
+    return report(common, books,
+                  fmt::format("deposited {} to {}", amount.to_string(), arguments.account),
+                  {arguments.account});
+  });
+}
+
+int withdraw(const Common& common, const MoneyArguments& arguments) {
+  return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
+    const auto done = books.withdraw(arguments.account, amount, arguments.note, std::time(nullptr));
+    if (!done) return complain(done.error());
+    return report(common, books,
+                  fmt::format("withdrew {} from {}", amount.to_string(), arguments.account),
+                  {arguments.account});
+  });
+}
+
+int transfer(const Common& common, const MoneyArguments& arguments) {
+  return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
+    const auto done =
+        books.transfer(arguments.account, arguments.to, amount, arguments.note, std::time(nullptr));
+    if (!done) return complain(done.error());
+    return report(common, books,
+                  fmt::format("transferred {} from {} to {}", amount.to_string(), arguments.account,
+                              arguments.to),
+                  {arguments.account, arguments.to});
+  });
+}
+
+int refund(const Common& common, const RefundArguments& arguments) {
+  const auto config = find_config(common);
+  if (!config) return complain(config.error());
+  return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
+    const auto run = find_run(books, arguments);
+    if (!run) return complain(run.error());
+    const auto done = books.refund(run->cluster, run->job_id, amount, config->refund_window,
+                                   arguments.force, arguments.note, std::time(nullptr));
+    if (!done) return complain(done.error());
+    return report(common, books,
+                  fmt::format("refunded {} of job {}", amount.to_string(), arguments.job), {});
+  });
+}
+
+}  // namespace market::smarket

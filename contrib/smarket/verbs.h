@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The verbs of smarket. Each prints its result on stdout, or one line on stderr, and returns the
+// exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "contrib/smarket/output.h"
+#include "contrib/smarket/size_arguments.h"
+
+namespace market::smarket {
+
+struct AccountArguments {
+  std::string name, note;
+  std::vector<std::string> users, remove_users;
+};
+
+struct MoneyArguments {
+  std::string account, to, credits, note;
+};
+
+struct RefundArguments {
+  std::string job, credits, note, cluster;
+  bool force = false;
+};
+
+struct QuoteArguments {
+  SizeArguments size;
+  std::string time_limit, begin, deadline, partition, account;
+};
+
+struct RebidArguments {
+  std::string job, budget, value;
+};
+
+// accounts.cc: the books themselves, for who may read them, else by way of slurmctld.
+int account_add(const Common& common, const AccountArguments& arguments);
+int account_show(const Common& common, const std::string& name);
+/// All accounts.
+int account_list(const Common& common);
+/// One account, or with an empty name those the user belongs to.
+int balance(const Common& common, const std::string& account);
+
+// money_verbs.cc
+int deposit(const Common& common, const MoneyArguments& arguments);
+int withdraw(const Common& common, const MoneyArguments& arguments);
+int transfer(const Common& common, const MoneyArguments& arguments);
+int refund(const Common& common, const RefundArguments& arguments);
+
+// market_verbs.cc: answered by the market in slurmctld.
+int quote(const Common& common, const QuoteArguments& arguments);
+int why(const Common& common, const std::string& job);
+int prices(const Common& common, const std::string& partition);
+int rebid(const Common& common, const RebidArguments& arguments);
+
+// check.cc
+int check(const Common& common);
+
+// solve_verb.cc
+int solve(const std::string& mechanism, const std::string& file);
+
+}  // namespace market::smarket

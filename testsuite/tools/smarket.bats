@@ -1,0 +1,366 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# smarket as a person types it. TOOLS_DIR is contrib in the build folder, FAKE_SLURM the library that stands in for
+# slurmctld, MARKET_SOURCE_DIR the source tree.
+
+setup() {
+  SMARKET=$TOOLS_DIR/smarket/smarket PAGES=$TOOLS_DIR/smarket
+  DIR=$(mktemp -d)
+  cat > "$DIR/market.conf" <<CONF
+database = "$DIR/ledger.db";
+currency = "credits";
+CONF
+  export MARKET_CONF=$DIR/market.conf FAKE_SLURM_QUERY=$DIR/query TZ=Europe/Berlin
+  unset SLURM_CONF FAKE_SLURM_MODE FAKE_SLURM_ANSWER SBATCH_TIMELIMIT SBATCH_PARTITION SBATCH_ACCOUNT
+}
+
+teardown() { rm -rf "$DIR"; }
+
+smarket() { LD_PRELOAD=$FAKE_SLURM "$SMARKET" "$@"; }
+# Runs smarket with stdout and stderr apart: $out, $err, $status.
+split() {
+  status=0
+  smarket "$@" > "$DIR/out" 2> "$DIR/err" || status=$?
+  out=$(cat "$DIR/out") err=$(cat "$DIR/err")
+}
+# After split: exit code 1, nothing on stdout, one line on stderr.
+one_line_error() {
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+  [[ $err == "smarket: error: "* ]]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+}
+query() { sed -n 's/^_SLURM_SPANK_OPTION_market_query=//p' "$DIR/query"; }
+# The size that a quote with these options asks for, one field.
+size() { smarket quote "${@:2}" > /dev/null && query | jq -c ".size.$1"; }
+
+open_physics() {
+  smarket account add physics --users=ada,bob --note='Q4 grant'
+  smarket deposit physics 1000 --note=start
+}
+
+@test "account add, list, show" {
+  run smarket account add physics --users=ada,bob --note='Q4 grant'
+  [ "$status" -eq 0 ]
+  [ "$output" = "account physics added" ]
+  run smarket account add chemistry
+  [ "$status" -eq 0 ]
+  run smarket account list
+  [ "$status" -eq 0 ]
+  [[ ${lines[0]} == ACCOUNT*BALANCE*LIENS*AVAILABLE*USERS*NOTE* ]]
+  [[ $output == *physics*0.00*ada,bob*"Q4 grant"* && $output == *chemistry* ]]
+  run smarket account show physics
+  [ "$status" -eq 0 ]
+  [[ $output == *physics* && $output != *chemistry* ]]
+}
+
+@test "account add twice is refused, but its users can be changed" {
+  smarket account add physics --users=ada,bob
+  split account add physics
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+  [[ $err == "smarket: error: account physics exists already" ]]
+  run smarket account add physics --users=cyd --remove-users=ada
+  [ "$status" -eq 0 ]
+  [ "$output" = "account physics changed" ]
+  [ "$(smarket account show physics --json | jq -c '.accounts[0].users')" = '["bob","cyd"]' ]
+}
+
+@test "deposit, withdraw, transfer, balance" {
+  open_physics
+  smarket account add chemistry
+  run smarket transfer physics chemistry 200.5
+  [ "$status" -eq 0 ]
+  [[ $output == "transferred 200.50 from physics to chemistry; physics: balance 799.50, available 799.50; chemistry: balance 200.50, available 200.50" ]]
+  run smarket withdraw physics 99.5 --note=back
+  [ "$status" -eq 0 ]
+  [[ $output == *"balance 700.00"* ]]
+  run smarket balance physics
+  [ "$status" -eq 0 ]
+  [[ ${lines[2]} == physics*700.00*0.00*700.00* ]]
+  [ "$(smarket balance physics --json | jq -r '.accounts[0].available')" = 700.00 ]
+  split withdraw physics 700.01
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+  [[ $err == *"700.00 available"* ]]
+}
+
+@test "without a verb: my accounts" {
+  smarket account add mine --users="$(id -un)"
+  smarket account add other --users=nobody-here
+  run smarket
+  [ "$status" -eq 0 ]
+  [[ $output == *mine* && $output != *other* ]]
+  run smarket balance
+  [ "$status" -eq 0 ]
+  [[ $output == *mine* && $output != *other* ]]
+}
+
+@test "amounts that are none are refused" {
+  open_physics
+  for amount in -5 0 nan inf 1e3 1.2345678 '' abc 99999999999999 $'\xff'; do
+    split deposit physics "$amount"
+    [ "$status" -eq 1 ]
+    [ -z "$out" ]
+    [ "$(wc -l < "$DIR/err")" -eq 1 ]
+  done
+  [ "$(smarket balance physics --json | jq -r '.accounts[0].balance')" = 1000.00 ]
+}
+
+@test "unknown accounts, unknown jobs" {
+  open_physics
+  for verb in 'deposit nobody 5' 'withdraw nobody 5' 'transfer physics nobody 5' 'balance nobody' 'account show nobody' \
+    'refund 77 5' 'refund x 5' 'refund 7_8_9 5'; do
+    # shellcheck disable=SC2086
+    split $verb
+    [ "$status" -eq 1 ]
+    [ -z "$out" ]
+    [[ $err == "smarket: error: "* ]]
+    [ "$(wc -l < "$DIR/err")" -eq 1 ]
+  done
+}
+
+@test "an ordinary user is told why the books cannot be changed, and balances come from slurmctld" {
+  [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody else"
+  open_physics
+  chmod 755 "$DIR"
+  as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$FAKE_SLURM" "$SMARKET" "$@"; }
+  run as_nobody deposit physics 5
+  [ "$status" -eq 1 ]
+  [[ $output == *"permission denied"*"only its owner root and root"* ]]
+  export FAKE_SLURM_QUERY=/dev/null FAKE_SLURM_ANSWER='{"ok":true,"text":"physics","accounts":[{"account":"physics","balance":"5.00","liens":"2.00","available":"3.00"}]}'
+  run as_nobody balance
+  [ "$status" -eq 0 ]
+  [[ $output == ACCOUNT*BALANCE*LIENS*AVAILABLE*physics*5.00*2.00*3.00 ]]
+  run as_nobody balance physics
+  [ "$status" -eq 0 ]
+  run as_nobody balance chemistry
+  [ "$status" -eq 1 ]
+  [[ $output == *"chemistry: not one of yours"* ]]
+}
+
+@test "a ledger made by root belongs to the owner of its folder" {
+  [ "$(id -u)" -eq 0 ] || skip "needs root"
+  mkdir "$DIR/books" && chown 65534:65534 "$DIR/books"
+  echo "database = \"$DIR/books/ledger.db\";" > "$DIR/market.conf"
+  smarket account add physics
+  [ "$(stat -c %u:%a "$DIR/books/ledger.db")" = 65534:600 ]
+}
+
+@test "market.conf: --config, MARKET_CONF, beside SLURM_CONF" {
+  open_physics
+  run smarket --config="$DIR/none.conf" account list
+  [ "$status" -eq 1 ]
+  [[ $output == *none.conf*"No such file"* ]]
+  mkdir "$DIR/etc" && cp "$DIR/market.conf" "$DIR/etc/"
+  unset MARKET_CONF
+  export SLURM_CONF=$DIR/etc/slurm.conf
+  run smarket account list
+  [ "$status" -eq 0 ]
+  [[ $output == *physics* ]]
+  run smarket account list --config="$DIR/market.conf"
+  [ "$status" -eq 0 ]
+  [[ $output == *physics* ]]
+}
+
+@test "quote: the four ways to ask for four GPUs, as sbatch would put them" {
+  [ "$(size tres_per_node --gres=gpu:4)" = '"gres:gpu:4"' ]
+  [ "$(size tres_per_job --gpus=4)" = '"gres:gpu:4"' ]
+  [ "$(size tres_per_node --gpus-per-node=4 -N1)" = '"gres:gpu:4"' ]
+  [ "$(size tres_per_task --gpus-per-task=1 -n4)" = '"gres:gpu:1"' ]
+  [ "$(size tres_per_job -G a100:2,t4:1)" = '"gres:gpu:a100:2,gres:gpu:t4:1"' ]
+  [ "$(size tres_per_node --gpus-per-node=2 --gres=nic:1,gres:fpga:2)" = '"gres:gpu:2,gres:nic:1,gres:fpga:2"' ]
+  [ "$(size tres_per_node --gres=none)" = '""' ]
+}
+
+@test "quote: counts and memory, as sbatch would put them" {
+  counts() { smarket quote "$@" > /dev/null && query | jq -c '.size|[.min_nodes,.max_nodes,.tasks,.cpus_per_task,.tasks_per_node,.min_cpus]'; }
+  [ "$(counts)" = '[0,0,0,0,0,1]' ]
+  [ "$(counts -n 64)" = '[0,0,64,0,0,64]' ]
+  [ "$(counts -c 4)" = '[0,0,0,4,0,4]' ]
+  [ "$(counts -n 8 -c 4)" = '[0,0,8,4,0,32]' ]
+  [ "$(counts -N 4)" = '[4,4,0,0,0,4]' ]
+  [ "$(counts -N 2-4)" = '[2,4,0,0,0,1]' ]
+  [ "$(counts -N 2 --ntasks-per-node=8)" = '[2,2,16,0,8,16]' ]
+  [ "$(counts -N 4 -n 2)" = '[2,2,2,0,0,2]' ]
+  [ "$(counts --nodes=1k)" = '[1024,1024,0,0,0,1024]' ]
+  [ "$(size mem_per_node_mb --mem=4G)" = 4096 ]
+  [ "$(size mem_per_node_mb --mem=4000)" = 4000 ]
+  [ "$(size mem_per_cpu_mb --mem-per-cpu=1500K)" = 2 ]
+  [ "$(size exclusive --exclusive)" = true ]
+  [ "$(size features -C 'avx&big')" = '"avx&big"' ]
+}
+
+@test "quote: times, partition, account" {
+  smarket quote -n1 -t 2:00:30 -b 2027-01-15T08:00 --deadline=2027-01-15T18:00 -p main -A physics > /dev/null
+  [ "$(query | jq -c '[.verb,.time_limit_s,.begin,.deadline,.partition,.account]')" = \
+    '["quote",7260,"uts1799996400","uts1800032400","main","physics"]' ]
+  SBATCH_PARTITION=gpu SBATCH_TIMELIMIT=30 smarket quote > /dev/null
+  [ "$(query | jq -c '[.time_limit_s,.partition]')" = '[1800,"gpu"]' ]
+  [ "$(wc -l < "$DIR/query")" -eq 1 ]
+}
+
+@test "quote: what sbatch would refuse is refused with the option's name" {
+  refused() {
+    split quote "${@:2}"
+    one_line_error
+    [[ $err == *"$1"* ]]
+  }
+  refused --ntasks -n 0
+  refused --ntasks -n -1
+  refused --ntasks -n 99999999999
+  refused --nodes -N 4-2
+  refused --nodes -N 0
+  refused --cpus-per-task -c x
+  refused --mem --mem=4X
+  refused --mem --mem=1 --mem-per-cpu=1
+  refused --gres --gres=gpu:-1
+  refused --constraint -C 'a|b'
+  refused --time -t UNLIMITED
+  refused --time -t 0
+  refused --begin -b yesterday
+  refused --deadline --deadline=25:00
+  refused --nonsense --nonsense
+}
+
+@test "an answer is text for a person, everything else with --json" {
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"WHEN PRICE\nnow  38.90","rows":[{"price":"38.90"}],"rule":"era/1"}'
+  split quote -n 64
+  [ "$status" -eq 0 ]
+  [ "$out" = $'WHEN PRICE\nnow  38.90' ]
+  [ -z "$err" ]
+  split quote -n 64 --json
+  [ "$status" -eq 0 ]
+  [ "$(jq -c . <<< "$out")" = '{"ok":true,"rows":[{"price":"38.90"}],"rule":"era/1"}' ]
+}
+
+@test "answers come through the error path too, and the market's refusals are one line" {
+  export FAKE_SLURM_MODE=refuse FAKE_SLURM_ANSWER='{"ok":true,"text":"from stderr"}'
+  split why 1234
+  [ "$status" -eq 0 ]
+  [ "$out" = "from stderr" ]
+  [ -z "$err" ]
+  export FAKE_SLURM_MODE=answer FAKE_SLURM_ANSWER='{"ok":false,"error":"job 1234: not a bid"}'
+  split why 1234
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+  [ "$err" = "smarket: error: job 1234: not a bid" ]
+}
+
+@test "no market, no slurmctld" {
+  export FAKE_SLURM_MODE=silent
+  split prices
+  [ "$status" -eq 1 ]
+  [[ $err == *"does not answer"* ]]
+  export FAKE_SLURM_MODE=down
+  split prices
+  [ "$status" -eq 1 ]
+  [[ $err == *"slurmctld cannot be asked"*"connection refused"* ]]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+}
+
+@test "why, prices, rebid ask what they should" {
+  smarket why 12_3 > /dev/null
+  [ "$(query)" = '{"job":"12_3","verb":"why"}' ]
+  smarket prices -p gpu > /dev/null
+  [ "$(query)" = '{"partition":"gpu","verb":"prices"}' ]
+  smarket rebid 1234 --budget=50 > /dev/null
+  [ "$(query)" = '{"budget":"50","job":"1234","verb":"rebid"}' ]
+  smarket rebid 1234 --value=40:2:00:00:4:00:00 > /dev/null
+  [ "$(query)" = '{"job":"1234","value":"40:2:00:00:4:00:00","verb":"rebid"}' ]
+  for bad in 'why x' 'why 1_' 'why _1' 'why 1_2_3' 'why 99999999999999999999999' 'rebid 1' 'rebid 1 --budget=-5' \
+    'rebid 1 --budget=5 --value=4:1:2' 'rebid 1 --value=4:2:1'; do
+    # shellcheck disable=SC2086
+    split $bad
+    [ "$status" -eq 1 ]
+    [ -z "$out" ]
+    [[ $err == "smarket: error: "* ]]
+  done
+}
+
+@test "check: good, then a broken market.conf, a missing and a damaged ledger" {
+  open_physics
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"last pass 1 s ago"}'
+  run smarket check
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ $output == *"market.conf  ok"*"ledger       ok"*"sum 0.00"*"market       ok       last pass 1 s ago"* ]]
+  [ "$(smarket check --json | jq .ok)" = true ]
+  FAKE_SLURM_ANSWER='{"ok":true,"text":"not available","usable":false}' run smarket check
+  [ "$status" -eq 1 ]
+  [[ $output == *"market       fault    not available"* ]]
+  cp "$DIR/market.conf" "$DIR/good.conf"
+  echo 'mechanism = "lottery";' >> "$DIR/market.conf"
+  run smarket check
+  [ "$status" -eq 1 ]
+  [[ $output == *"market.conf:3: mechanism: lottery: one of"* ]]
+  cp "$DIR/good.conf" "$DIR/market.conf"
+  rm "$DIR"/ledger.db*
+  run smarket check
+  [ "$status" -eq 1 ]
+  [[ $output == *"ledger       fault"*"no such database"* ]]
+  echo garbage > "$DIR/ledger.db"
+  run smarket check
+  [ "$status" -eq 1 ]
+  [[ $output == *"ledger       fault"* ]]
+}
+
+@test "solve: bad input is exit code 2, one line on stderr, nothing on stdout" {
+  for input in '' '{' '{}' 'null'; do
+    status=0
+    printf '%s' "$input" | smarket solve era - > "$DIR/out" 2> "$DIR/err" || status=$?
+    [ "$status" -eq 2 ]
+    [ ! -s "$DIR/out" ]
+    [ "$(wc -l < "$DIR/err")" -eq 1 ]
+  done
+  split solve lottery /dev/null
+  [ "$status" -eq 2 ]
+  [ -z "$out" ]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+  split solve era "$DIR/none.json"
+  [ "$status" -eq 2 ]
+  [ -z "$out" ]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+}
+
+# The options named in a text, each once, sorted.
+options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -oE -- '--?[[:alnum:]].*' | sort -u; }
+
+@test "every option of --help is in the manual page, and the reverse" {
+  page=$DIR/page
+  sed 's/\\//g; s/^\.[A-Z]* *//; s/f[BIR]//g' "$PAGES/smarket.1" | options_in > "$page"
+  {
+    smarket --help
+    for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote why \
+      prices rebid check solve; do
+      # shellcheck disable=SC2086
+      smarket $verb --help
+      grep -q "$verb" "$PAGES/smarket.1"
+    done
+  } | sed -n 's/^ *\(-[^ ]*\).*/\1/p' | tr , '\n' | options_in > "$DIR/help"
+  grep -qx -- --gpus-per-task "$DIR/help"
+  diff "$DIR/help" <(grep -xFf "$DIR/help" "$page")
+  missing=$(grep -vxFf "$DIR/help" "$page" || true)
+  [ -z "$missing" ] || { echo "in the page only: $missing"; false; }
+}
+
+@test "every key of the example is in market.conf(5)" {
+  keys=$(sed -n 's/^ *\([a-z_]*\) = .*/\1/p' "$MARKET_SOURCE_DIR/etc/market.conf.example")
+  [ "$(wc -w <<< "$keys")" -gt 30 ]
+  for key in $keys; do
+    tr -d '\\' < "$PAGES/market.conf.5" | grep -q "$key" || { echo "$key is not in the page"; false; }
+  done
+}
+
+@test "--version and wrong usage" {
+  run smarket --version
+  [ "$status" -eq 0 ]
+  [[ $output == "slurm-market "* ]]
+  split frobnicate
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+  split deposit physics
+  [ "$status" -eq 1 ]
+  [ -z "$out" ]
+}
