@@ -49,6 +49,10 @@ class Rounds {
         totals_(resources_),
         takers_(resources_),
         pulls_(resources_),
+        others_(resources_),
+        old_bids_(resources_),
+        inverse_gain_(resources_),
+        inverse_elasticity_(resources_),
         inner_tolerance_(std::sqrt(options.tolerance)) {}
 
   Outcome run(std::span<const double> start);
@@ -58,12 +62,17 @@ class Rounds {
   void count_takers();
   void sum_from_behind();
   double one_round();
+  double turn(std::size_t job);
+  template <UtilityKind kind>
   double one_step(std::size_t job);
+  template <UtilityKind kind>
   double best_response(std::size_t job);
+  template <UtilityKind kind>
   double newton_step(std::size_t job);
+  template <UtilityKind kind>
   double pull(std::size_t job, std::size_t resource, double share) const;
-  double elasticity(std::size_t job, std::size_t resource, double share, double rest,
-                    double pull_now) const;
+  template <UtilityKind kind>
+  double elasticity(std::size_t job, std::size_t resource, double share, double pull_now) const;
   double unbid_share(std::size_t job, std::size_t resource) const;
   double fill_shares();
 
@@ -78,7 +87,10 @@ class Rounds {
   std::vector<double> totals_;
   std::vector<double> takers_;  ///< how many jobs divide a resource that nobody bids for
   std::vector<double> pulls_;
-  std::vector<double> old_row_;
+  std::vector<double> others_;
+  std::vector<double> old_bids_;
+  std::vector<double> inverse_gain_;
+  std::vector<double> inverse_elasticity_;
   const double inner_tolerance_;
   Outcome outcome_;
 };
@@ -131,20 +143,16 @@ void Rounds<PowerOf>::sum_from_behind() {
 }
 
 template <class PowerOf>
+template <UtilityKind kind>
 double Rounds<PowerOf>::pull(std::size_t job, std::size_t resource, double share) const {
-  switch (auction_.kind(job)) {
-    case UtilityKind::kLinear:
-      return auction_.scaled_weights(job)[resource] * share;
-    case UtilityKind::kLog:
-      return auction_.scaled_weights(job)[resource];
-    case UtilityKind::kConcave:
-      break;
-  }
-  return auction_.pull(job, resource, share);
+  if constexpr (kind == UtilityKind::kConcave) return auction_.pull(job, resource, share);
+  const double weight = auction_.scaled_weights(job)[resource];
+  return kind == UtilityKind::kLinear ? weight * share : weight;
 }
 
 /// Algorithm 2 once; returns the largest change as a part of the budget.
 template <class PowerOf>
+template <UtilityKind kind>
 double Rounds<PowerOf>::one_step(std::size_t job) {
   double* bids = &outcome_.sub_budgets[job * resources_];
   double* powers = &powers_[job * resources_];
@@ -155,7 +163,7 @@ double Rounds<PowerOf>::one_step(std::size_t job) {
     const double total = others + powers[j];
     const double share = total > 0 ? powers[j] / total : unbid_share(job, j);
     const double rest = total > 0 ? others / total : 1 - share;
-    pulls_[j] = pull(job, j, share) * rest;
+    pulls_[j] = pull<kind>(job, j, share) * rest;
     sum += pulls_[j];
   }
   if (!(sum > 0)) return 0;
@@ -172,59 +180,57 @@ double Rounds<PowerOf>::one_step(std::size_t job) {
 
 /// −d ln(g/b) / d ln b: how fast what a credit still brings falls as the sub-budget grows.
 template <class PowerOf>
-double Rounds<PowerOf>::elasticity(std::size_t job, std::size_t resource, double share, double rest,
+template <UtilityKind kind>
+double Rounds<PowerOf>::elasticity(std::size_t job, std::size_t resource, double share,
                                    double pull_now) const {
   const double alpha = power_of_.alpha;
-  double of_pull = 0;
-  if (auction_.kind(job) == UtilityKind::kLinear) of_pull = 1;
-  if (auction_.kind(job) == UtilityKind::kConcave) {
+  double of_pull = kind == UtilityKind::kLinear ? 1 : 0;
+  if constexpr (kind == UtilityKind::kConcave) {
     constexpr double kStep = 1e-6;
     const double next = auction_.pull(job, resource, share * (1 + kStep));
     of_pull = (next - pull_now) / (pull_now * kStep);
   }
-  return std::max(kLeastElasticity, 1 - alpha * rest * of_pull + alpha * share);
+  return std::max(kLeastElasticity, 1 - alpha * (1 - share) * of_pull + alpha * share);
 }
 
 /// One Newton step, in the logarithms of the sub-budgets, towards equal gain per credit. With
 /// M = g/b, elasticities D and the common gain λ of the step, ln b grows by (1 − λ/M)/D; λ keeps
 /// the sum. Returns the largest change as a part of the budget.
 template <class PowerOf>
+template <UtilityKind kind>
 double Rounds<PowerOf>::newton_step(std::size_t job) {
   double* bids = &outcome_.sub_budgets[job * resources_];
   double* powers = &powers_[job * resources_];
-  const double* behind = &behind_[job * resources_];
-  const double budget = auction_.budget(job);
-  double* inverse_gain = pulls_.data();
-  double* inverse_elasticity = old_row_.data();
+  double* inverse_gain = inverse_gain_.data();
+  double* inverse_elasticity = inverse_elasticity_.data();
   double numerator = 0;
   double denominator = 0;
   for (std::size_t j = 0; j < resources_; ++j) {
-    const double others = before_[j] + behind[j];
-    const double total = others + powers[j];
-    const double share = total > 0 ? powers[j] / total : 0;
-    const double rest = total > 0 ? others / total : 0;
-    const double pull_now = pull(job, j, share);
-    const double gain = pull_now * rest;
+    const double inverse_total = 1 / (others_[j] + powers[j]);
+    const double share = powers[j] * inverse_total;
+    const double pull_now = pull<kind>(job, j, share);
+    const double gain = pull_now * others_[j] * inverse_total;
     if (!(gain > 0) || !(bids[j] > 0)) {
       inverse_elasticity[j] = 0;
       inverse_gain[j] = 0;
       continue;
     }
-    inverse_elasticity[j] = 1 / elasticity(job, j, share, rest, pull_now);
-    inverse_gain[j] = bids[j] / gain;
+    const double falling = elasticity<kind>(job, j, share, pull_now);
+    const double inverse = 1 / (gain * falling);
+    inverse_elasticity[j] = inverse * gain;
+    inverse_gain[j] = inverse * falling * bids[j];
     const double weight = bids[j] * inverse_elasticity[j];
     numerator += weight;
     denominator += weight * inverse_gain[j];
   }
   if (!(denominator > 0)) return 0;
   const double level = numerator / denominator;
+  const double budget = auction_.budget(job);
   double sum = 0;
   for (std::size_t j = 0; j < resources_; ++j) {
     const double growth = 1 + (1 - level * inverse_gain[j]) * inverse_elasticity[j];
-    pulls_[j] =
-        inverse_elasticity[j] > 0
-            ? std::max(bids[j] * std::clamp(growth, kLeastFactor, kMostFactor), budget * kFloor)
-            : 0;
+    const double bid = bids[j] * std::min(std::max(growth, kLeastFactor), kMostFactor);
+    pulls_[j] = inverse_elasticity[j] > 0 ? std::max(bid, budget * kFloor) : 0;
     sum += pulls_[j];
   }
   const double scale = budget / sum;
@@ -240,25 +246,42 @@ double Rounds<PowerOf>::newton_step(std::size_t job) {
 
 /// The fixed point of Algorithm 2 for one job; returns the largest change as a part of the budget.
 template <class PowerOf>
+template <UtilityKind kind>
 double Rounds<PowerOf>::best_response(std::size_t job) {
   double* bids = &outcome_.sub_budgets[job * resources_];
   double* powers = &powers_[job * resources_];
   const double* behind = &behind_[job * resources_];
   const double budget = auction_.budget(job);
-  double* old = old_row_.data() + resources_;
   for (std::size_t j = 0; j < resources_; ++j) {
-    old[j] = bids[j];
-    if (bids[j] > 0 || !auction_.wants(job, j) || !(before_[j] + behind[j] > 0)) continue;
+    others_[j] = before_[j] + behind[j];
+    old_bids_[j] = bids[j];
+    if (bids[j] > 0 || !auction_.wants(job, j) || !(others_[j] > 0)) continue;
     bids[j] = budget * kKick;
     powers[j] = power_of_(bids[j]);
   }
   for (int step = 0; step < kMostSteps; ++step) {
-    if (newton_step(job) < inner_tolerance_) break;
+    if (newton_step<kind>(job) < inner_tolerance_) break;
   }
   double change = 0;
-  for (std::size_t j = 0; j < resources_; ++j)
-    change = std::max(change, std::abs(bids[j] - old[j]));
+  for (std::size_t j = 0; j < resources_; ++j) {
+    change = std::max(change, std::abs(bids[j] - old_bids_[j]));
+  }
   return change / budget;
+}
+
+/// One turn of one job in the form asked for.
+template <class PowerOf>
+double Rounds<PowerOf>::turn(std::size_t job) {
+  const bool one = options_.form == Form::kOneStep;
+  switch (auction_.kind(job)) {
+    case UtilityKind::kLinear:
+      return one ? one_step<UtilityKind::kLinear>(job) : best_response<UtilityKind::kLinear>(job);
+    case UtilityKind::kLog:
+      return one ? one_step<UtilityKind::kLog>(job) : best_response<UtilityKind::kLog>(job);
+    case UtilityKind::kConcave:
+      break;
+  }
+  return one ? one_step<UtilityKind::kConcave>(job) : best_response<UtilityKind::kConcave>(job);
 }
 
 template <class PowerOf>
@@ -267,7 +290,7 @@ double Rounds<PowerOf>::one_round() {
   std::fill(before_.begin(), before_.end(), 0.0);
   double change = 0;
   for (std::size_t i = 0; i < jobs_; ++i) {
-    change = std::max(change, options_.form == Form::kOneStep ? one_step(i) : best_response(i));
+    change = std::max(change, turn(i));
     for (std::size_t j = 0; j < resources_; ++j) before_[j] += powers_[i * resources_ + j];
   }
   return change;
@@ -295,7 +318,6 @@ double Rounds<PowerOf>::fill_shares() {
 template <class PowerOf>
 Outcome Rounds<PowerOf>::run(std::span<const double> start) {
   begin(start);
-  old_row_.resize(2 * resources_);
   const bool watch_shares = options_.stop == Stop::kShares;
   if (watch_shares) fill_shares();
   while (!outcome_.converged && outcome_.rounds < options_.max_rounds) {

@@ -2,6 +2,8 @@
 #include "core/mechanism/tycoon_allocate.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -11,17 +13,45 @@ namespace market::tycoon {
 
 namespace {
 
-/// Sums from the largest bid down and sums in input order may differ by this part: a share so near
-/// the limit is decided by the latter, as the rule says, for the first few such bidders.
-constexpr double kRounding = 1e-11;
+/// How many bidders whose share is at the limit but for rounding are decided by a sum in input
+/// order, as the rule says, instead of the running sum from the largest bid down.
 constexpr int kMostResums = 64;
+
+struct Bidder {
+  double bid;
+  std::size_t index;
+};
+
+/// Largest bid first, of equal ones the earliest first: a stable radix sort, since the bits of
+/// doubles that are not negative are ordered as these are.
+void sort_by_falling_bid(std::vector<Bidder>& bidders) {
+  constexpr unsigned kDigits = 8;
+  const auto digit = [](const Bidder& bidder, unsigned place) {
+    return ~std::bit_cast<std::uint64_t>(bidder.bid) >> (8 * place) & 0xff;
+  };
+  std::array<std::array<std::size_t, 256>, kDigits> counts{};
+  for (const Bidder& bidder : bidders) {
+    for (unsigned place = 0; place < kDigits; ++place) ++counts[place][digit(bidder, place)];
+  }
+  std::vector<Bidder> sorted(bidders.size());
+  for (unsigned place = 0; place < kDigits; ++place) {
+    auto& starts = counts[place];
+    if (starts[digit(bidders.front(), place)] == bidders.size()) continue;
+    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::size_t{0});
+    for (const Bidder& bidder : bidders) sorted[starts[digit(bidder, place)]++] = bidder;
+    bidders.swap(sorted);
+  }
+}
 
 /// Who is logged off. Bids are ordered once, largest first and of equal ones the earliest first,
 /// with running sums, so the sum that is left after each eviction is known in advance.
 class Eviction {
  public:
   Eviction(const std::vector<double>& bids, double min_share)
-      : bids_(bids), min_share_(min_share), is_out_(bids.size(), 0) {}
+      : bids_(bids),
+        min_share_(min_share),
+        rounding_(4 * std::numeric_limits<double>::epsilon() * static_cast<double>(bids.size())),
+        is_out_(bids.size(), 0) {}
 
   /// Indices in order of eviction.
   std::vector<std::size_t> run() {
@@ -41,11 +71,6 @@ class Eviction {
   bool is_out(std::size_t account) const { return is_out_[account] != 0; }
 
  private:
-  struct Bidder {
-    double bid;
-    std::size_t index;
-  };
-
   /// Whether anybody goes at all, without ordering.
   bool needed() const {
     if (bids_.empty()) return false;
@@ -55,9 +80,7 @@ class Eviction {
   void order_and_sum() {
     order_.reserve(bids_.size());
     for (std::size_t i = 0; i < bids_.size(); ++i) order_.push_back({bids_[i], i});
-    std::sort(order_.begin(), order_.end(), [](const Bidder& a, const Bidder& b) {
-      return a.bid != b.bid ? a.bid > b.bid : a.index < b.index;
-    });
+    sort_by_falling_bid(order_);
     sums_.reserve(bids_.size());
     double sum = 0;
     for (const Bidder& bidder : order_) sums_.push_back(sum += bidder.bid);
@@ -74,7 +97,7 @@ class Eviction {
   bool too_small() {
     const double bid = order_.back().bid;
     double sum = sums_.back();
-    if (std::abs(bid - min_share_ * sum) <= kRounding * bid && resums_ < kMostResums) {
+    if (std::abs(bid - min_share_ * sum) <= rounding_ * bid && resums_ < kMostResums) {
       ++resums_;
       sum = sum_in_input_order();
     }
@@ -83,6 +106,7 @@ class Eviction {
 
   const std::vector<double>& bids_;
   const double min_share_;
+  const double rounding_;  ///< by which part two orders of summation may differ
   std::vector<std::uint8_t> is_out_;
   std::vector<Bidder> order_;
   std::vector<double> sums_;
@@ -105,7 +129,8 @@ Grant grant_to(const Host& host, const Account& account, double bid, double tota
 Result<Period> allocate(const Host& host, const std::vector<Account>& accounts) {
   std::vector<double> bids;
   bids.reserve(accounts.size());
-  for (const Account& account : accounts) bids.push_back(account.balance / account.interval);
+  // Adding 0 turns a balance of −0 into 0.
+  for (const Account& account : accounts) bids.push_back(account.balance / account.interval + 0.0);
   if (!std::isfinite(std::accumulate(bids.begin(), bids.end(), 0.0))) {
     return fail("accounts: the sum of balance/interval is too large");
   }
