@@ -47,10 +47,8 @@ static outcome_t hold(job_record_t* job, const char* text) {
   return done();
 }
 
-// A hold of the user's own stays: Slurm notes it under another reason.
 static outcome_t release(job_record_t* job) {
-  if (!IS_JOB_PENDING(job) || job->priority || job->state_reason == WAIT_HELD_USER)
-    return nothing_to_do();
+  if (!IS_JOB_PENDING(job) || job->priority) return nothing_to_do();
   job->direct_set_prio = 0;
   set_job_prio(job);
   job->state_reason = WAIT_NO_REASON;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "testsuite/plugin/fakes.h"
+
+#include <dlfcn.h>
+
+fakes_t fakes;
+
+void fakes_reset(void) {
+  memset(&fakes, 0, sizeof(fakes));
+  fakes.in_slurmctld = true;
+  fakes.verdict_on_change = MARKET_ACCEPTED;
+  fakes.site_jobcomp = "";
+  fakes.answer.text = "";
+  fakes.answer.verdict = MARKET_NO_BID;
+}
+
+void* symbol(void* handle, const char* name) {
+  void* found = dlsym(handle, name);
+  if (!found) fail_msg("no symbol %s", name);
+  return found;
+}
+
+void* load_twice(const char* file, const char* type) {
+  char path[4096];
+  snprintf(path, sizeof(path), "%s/%s", PLUGIN_FOLDER, file);
+  void* first = dlopen(path, RTLD_LAZY);
+  if (!first) fail_msg("%s", dlerror());
+  void* second = dlopen(path, RTLD_LAZY);
+  assert_ptr_equal(first, second);
+  assert_string_equal(symbol(first, "plugin_type"), type);
+  assert_non_null(symbol(first, "plugin_name"));
+  return first;
+}
+
+// ---- slurmctld ----
+
+void* acct_db_conn;
+uint16_t accounting_enforce;
+List job_list, part_list, resv_list;
+time_t last_job_update, last_part_update, last_resv_update;
+slurmctld_config_t slurmctld_config;
+static pthread_mutex_t slurmctld_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+bool running_in_slurmctld(void) {
+  return fakes.in_slurmctld;
+}
+void lock_slurmctld(slurmctld_lock_t lock_levels) {
+  (void)lock_levels;
+  pthread_mutex_lock(&slurmctld_mutex);
+}
+void unlock_slurmctld(slurmctld_lock_t lock_levels) {
+  (void)lock_levels;
+  pthread_mutex_unlock(&slurmctld_mutex);
+}
+bool validate_operator(uid_t uid) {
+  return uid == 0;
+}
+int create_resv(resv_desc_msg_t* wish) {
+  (void)wish;
+  return SLURM_ERROR;
+}
+int delete_resv(reservation_name_msg_t* which) {
+  (void)which;
+  return SLURM_SUCCESS;
+}
+slurmctld_resv_t* find_resv_name(char* name) {
+  (void)name;
+  return NULL;
+}
+int validate_job_resv(job_record_t* job) {
+  (void)job;
+  return SLURM_ERROR;
+}
+void schedule_resv_save(void) {}
+job_record_t* find_job_record(uint32_t job_id) {
+  (void)job_id;
+  return NULL;
+}
+job_record_t* job_array_split(job_record_t* job) {
+  (void)job;
+  return NULL;
+}
+job_record_t* job_array_post_sched(job_record_t* job) {
+  return job;
+}
+void set_job_prio(job_record_t* job) {
+  (void)job;
+}
+void queue_job_scheduler(void) {}
+
+// ---- the plugins behind ours ----
+
+static uint32_t behind_set(uint32_t last_prio, job_record_t* job) {
+  (void)last_prio;
+  return job->site_factor - NICE_OFFSET + 1;
+}
+static int behind_log_record(job_record_t* job) {
+  (void)job;
+  fakes.logged_count++;
+  return SLURM_SUCCESS;
+}
+
+plugin_handle_t plugin_load_and_link(const char* type_name, int n_syms, const char* names[],
+                                     void* ptrs[]) {
+  (void)type_name;
+  for (int i = 0; i < n_syms; i++) {
+    ptrs[i] = NULL;
+    if (!strcmp(names[i], "priority_p_set")) ptrs[i] = (void*)behind_set;
+    if (!strcmp(names[i], "jobcomp_p_log_record")) ptrs[i] = (void*)behind_log_record;
+  }
+  fakes.loaded++;
+  return (plugin_handle_t)&fakes;
+}
+void plugin_unload(plugin_handle_t handle) {
+  assert_ptr_equal(handle, &fakes);
+  fakes.unloaded++;
+}
+
+// ---- the market ----
+
+int market_open(const char* config_path, const char* cluster_name, market_log_fn log) {
+  (void)cluster_name;
+  assert_non_null(strstr(config_path, "market.conf"));
+  log(MARKET_LOG_DEBUG, "open");
+  atomic_fetch_add(&fakes.opened, 1);
+  return 0;
+}
+void market_close(uint32_t flush_ms) {
+  (void)flush_ms;
+  atomic_fetch_add(&fakes.closed, 1);
+}
+void market_reconfigure(void) {}
+uint32_t market_interval_ms(void) {
+  return 1;
+}
+void market_wake(void) {}
+bool market_wait(uint32_t ms) {
+  usleep(ms * 1000);
+  return false;
+}
+int market_config_jobcomp(const char* config_path, char* type, size_t size) {
+  assert_non_null(config_path);
+  snprintf(type, size, "%s", fakes.site_jobcomp);
+  return 0;
+}
+void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
+  (void)cluster;
+  (void)now;
+}
+
+static void keep_text(const char* from, char* to, size_t size) {
+  snprintf(to, size, "%s", from ? from : "");
+}
+
+void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
+                   market_answer_t* answer) {
+  (void)now;
+  (void)buffer;
+  assert_int_equal(size, MARKET_TEXT_MAX);
+  fakes.submission = *submission;
+  keep_text(submission->budget, fakes.budget, sizeof(fakes.budget));
+  keep_text(submission->value, fakes.value, sizeof(fakes.value));
+  keep_text(submission->query, fakes.query, sizeof(fakes.query));
+  *answer = fakes.answer;
+}
+int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {
+  (void)now;
+  fakes.change = *change;
+  snprintf(text, size, "market: no");
+  return fakes.verdict_on_change;
+}
+bool market_wants_job(int state, const char* admin_comment) {
+  return state == MARKET_JOB_RUNNING ||
+         (admin_comment && !strncmp(admin_comment, "{\"market\"", 9));
+}
+size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
+                   size_t resv_count, int64_t now, const market_order_t** orders) {
+  static const market_order_t none = {.kind = MARKET_RESERVE, .name = "market_1"};
+  (void)jobs;
+  (void)resv_names;
+  (void)now;
+  assert_int_equal(job_count, 0);
+  assert_int_equal(resv_count, 0);
+  atomic_fetch_add(&fakes.passes, 1);
+  *orders = &none;
+  return 1;
+}
+void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
+  (void)now;
+  assert_int_equal(order->kind, MARKET_RESERVE);
+  assert_non_null(why);
+}
+uint32_t market_site_factor(uint32_t job_id, const char* admin_comment) {
+  (void)job_id;
+  return admin_comment ? 1000 : 0;
+}
+bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size) {
+  (void)now;
+  fakes.ended = *job;
+  fakes.ended_count++;
+  if (fakes.settles) snprintf(comment, size, "{\"market\":{\"charged\":7}}");
+  return fakes.settles;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What stands in for slurmctld and for the market, and what the plugins did with it.
+#ifndef SLURM_MARKET_TESTSUITE_PLUGIN_FAKES_H
+#define SLURM_MARKET_TESTSUITE_PLUGIN_FAKES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+// cmocka wants the four above before it.
+#include <cmocka.h>
+
+#include "plugin/compat/slurm_api.h"
+#include "plugin/market.h"
+
+// The mark of a job that is the market's.
+#define MARKET_NOTE "{\"market\":{\"v\":1}}"
+
+typedef struct fakes {
+  bool in_slurmctld;
+  atomic_int opened, closed, passes;
+  int loaded, unloaded;            // of the plugin behind ours
+  const char* site_jobcomp;        // what market.conf names
+  market_answer_t answer;          // to the next submission
+  market_submission_t submission;  // as it came; its strings live while the call runs
+  char budget[256], value[256], query[256];
+  int verdict_on_change;
+  market_change_t change;
+  market_job_t ended;
+  int ended_count, logged_count;
+  bool settles;
+} fakes_t;
+
+extern fakes_t fakes;
+
+// Everything as at the start.
+void fakes_reset(void);
+
+// Loads a plugin twice, as Slurm does, and checks what Slurm checks. Ends the test when it cannot.
+void* load_twice(const char* file, const char* type);
+
+// A function of a loaded plugin; ends the test when it is missing.
+void* symbol(void* handle, const char* name);
+
+#endif

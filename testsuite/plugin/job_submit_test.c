@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "testsuite/plugin/fakes.h"
+#include "testsuite/plugin/tests.h"
+
+#define OPTION "_SLURM_SPANK_OPTION_market_"
+
+static void* plugin;
+static job_desc_msg_t request;
+static char* message;
+
+static int start(void** state) {
+  (void)state;
+  fakes_reset();
+  plugin = load_twice("job_submit_market.so", "job_submit/market");
+  slurm_init_job_desc_msg(&request);
+  request.het_job_offset = NO_VAL;  // as slurmctld sets it before the call
+  slurm_conf.max_array_sz = 1001;
+  message = NULL;
+  return 0;
+}
+
+static int finish(void** state) {
+  (void)state;
+  xfree(message);
+  return 0;
+}
+
+static int submit_with(char** environment, uint32_t count, uint32_t uid) {
+  int (*submit)(job_desc_msg_t*, uint32_t, char**) = symbol(plugin, "job_submit");
+  request.spank_job_env = environment;
+  request.spank_job_env_size = count;
+  return submit(&request, uid, &message);
+}
+
+static int submit(const char* variable) {
+  char* environment[] = {(char*)variable};
+  return submit_with(environment, 1, 1000);
+}
+
+static void what_is_unset_is_not_given(void** state) {
+  (void)state;
+  assert_int_equal(submit_with(NULL, NO_VAL, 1000), SLURM_SUCCESS);
+  const market_size_t* size = &fakes.submission.size;
+  assert_int_equal(size->min_nodes + size->max_nodes + size->tasks + size->cpus_per_task, 0);
+  assert_int_equal(size->mem_per_node_mb + size->mem_per_cpu_mb, 0);
+  assert_int_equal(fakes.submission.time_limit_min, 0);
+  assert_int_equal(fakes.submission.array_tasks, 0);
+  assert_int_equal(fakes.submission.uid, 1000);
+  assert_false(fakes.submission.held);
+  assert_false(fakes.submission.het);
+  assert_true(fakes.submission.interactive);
+  assert_null(message);
+}
+
+static void sizes_arrive(void** state) {
+  (void)state;
+  request.min_nodes = 2;
+  request.max_nodes = 4;
+  request.num_tasks = 8;
+  request.cpus_per_task = 3;
+  request.pn_min_memory = 512 | MEM_PER_CPU;
+  request.shared = JOB_SHARED_NONE;
+  request.script = (char*)"#!/bin/sh";
+  request.het_job_offset = 0;
+  request.priority = 0;
+  assert_int_equal(submit(OPTION "budget=40"), SLURM_SUCCESS);
+  const market_size_t* size = &fakes.submission.size;
+  assert_int_equal(size->min_nodes, 2);
+  assert_int_equal(size->max_nodes, 4);
+  assert_int_equal(size->tasks, 8);
+  assert_int_equal(size->cpus_per_task, 3);
+  assert_int_equal(size->mem_per_cpu_mb, 512);
+  assert_int_equal(size->mem_per_node_mb, 0);
+  assert_true(size->exclusive);
+  assert_true(fakes.submission.held);
+  assert_true(fakes.submission.het);
+  assert_false(fakes.submission.interactive);
+  assert_string_equal(fakes.budget, "40");
+}
+
+static void options_reach_the_market_as_they_came(void** state) {
+  (void)state;
+  static const char* const texts[] = {"-1",           "NaN", "1e9",
+                                      "\xff\xfe\x80", "",    "99999999999999999999999"};
+  for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    char variable[128];
+    snprintf(variable, sizeof(variable), OPTION "budget=%s", texts[i]);
+    assert_int_equal(submit(variable), SLURM_SUCCESS);
+    assert_non_null(fakes.submission.budget);
+    assert_string_equal(fakes.budget, texts[i]);
+  }
+}
+
+static void a_megabyte_is_a_text_like_any_other(void** state) {
+  (void)state;
+  size_t size = 1 << 20;
+  char* variable = xmalloc(size + 1);
+  memset(variable, '9', size);
+  memcpy(variable, OPTION "value=", strlen(OPTION "value="));
+  assert_int_equal(submit(variable), SLURM_SUCCESS);
+  assert_non_null(fakes.submission.value);
+  assert_null(fakes.submission.budget);
+  xfree(variable);
+}
+
+static void a_name_that_only_begins_alike_is_another(void** state) {
+  (void)state;
+  assert_int_equal(submit(OPTION "budgets=1"), SLURM_SUCCESS);
+  assert_null(fakes.submission.budget);
+  assert_int_equal(submit(OPTION "budget"), SLURM_SUCCESS);
+  assert_null(fakes.submission.budget);
+}
+
+static void twice_the_same_option_is_refused(void** state) {
+  (void)state;
+  char* environment[] = {(char*)OPTION "budget=1", NULL, (char*)OPTION "budget=2"};
+  assert_int_equal(submit_with(environment, 3, 1000), ESLURM_ACCOUNTING_POLICY);
+  assert_non_null(strstr(message, "market: "));
+}
+
+static void an_endless_environment_is_refused(void** state) {
+  (void)state;
+  char* environment[] = {(char*)OPTION "budget=1"};
+  assert_int_equal(submit_with(environment, 0x7fffffff, 1000), ESLURM_ACCOUNTING_POLICY);
+}
+
+static void a_refusal_is_told_and_fails(void** state) {
+  (void)state;
+  fakes.answer = (market_answer_t){.verdict = MARKET_REJECTED, .text = "market: too little"};
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCOUNTING_POLICY);
+  assert_string_equal(message, "market: too little");
+}
+
+static void an_acceptance_is_noted_on_the_job(void** state) {
+  (void)state;
+  fakes.answer = (market_answer_t){.verdict = MARKET_ACCEPTED,
+                                   .text = "market: accepted",
+                                   .admin_comment = MARKET_NOTE,
+                                   .account = "physics"};
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_string_equal(request.admin_comment, MARKET_NOTE);
+  assert_string_equal(request.account, "physics");
+  assert_int_equal(request.priority, NO_VAL);
+  xfree(request.admin_comment);
+  xfree(request.account);
+}
+
+static void a_waiting_job_is_held(void** state) {
+  (void)state;
+  fakes.answer =
+      (market_answer_t){.verdict = MARKET_WAITING, .text = "", .admin_comment = MARKET_NOTE};
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_int_equal(request.priority, 0);
+  assert_null(message);
+  xfree(request.admin_comment);
+}
+
+static void a_note_forged_by_a_client_is_dropped(void** state) {
+  (void)state;
+  request.admin_comment = xstrdup(MARKET_NOTE);
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_null(request.admin_comment);
+}
+
+static void a_closed_market_says_so_to_bids_alone(void** state) {
+  (void)state;
+  fakes.answer.verdict = MARKET_CLOSED;
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_null(message);
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_non_null(message);
+}
+
+static void the_markets_reservations_are_not_for_asking(void** state) {
+  (void)state;
+  request.reservation = (char*)"mine,market_7";
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  request.reservation = (char*)"mine,supermarket_7";
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+}
+
+static void only_an_operator_submits_for_others(void** state) {
+  (void)state;
+  request.user_id = 2000;
+  submit_with(NULL, 0, 0);
+  assert_int_equal(fakes.submission.uid, 2000);
+  submit_with(NULL, 0, 1000);
+  assert_int_equal(fakes.submission.uid, 1000);
+}
+
+static void array_tasks_are_counted(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    uint32_t count;
+  } cases[] = {{"0-15%4", 16}, {"1,3,5-9:2", 5}, {"4", 1},      {"0-1000", 1001},
+               {"1,1,1", 1},   {"[0-3]", 4},     {"0-1001", 1}, {"x", 1},
+               {"5-2", 1},     {"", 1},          {"1-9:0", 1},  {"99999999999999999999", 1}};
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    request.array_inx = (char*)cases[i].text;
+    submit("A=1");
+    assert_int_equal(fakes.submission.array_tasks, cases[i].count);
+  }
+}
+
+static int modify(job_desc_msg_t* change, job_record_t* job) {
+  int (*modify_job)(job_desc_msg_t*, job_record_t*, uint32_t) = symbol(plugin, "job_modify");
+  return modify_job(change, job, 1000);
+}
+
+static void changes_of_a_market_job_are_judged(void** state) {
+  (void)state;
+  market_details_t details = {.min_nodes = 2, .num_tasks = 4, .pn_min_memory = 100};
+  job_record_t job = {.job_id = 9, .admin_comment = (char*)MARKET_NOTE, .details = &details};
+  request.time_limit = 30;
+  request.num_tasks = 8;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_int_equal(fakes.change.job_id, 9);
+  assert_int_equal(fakes.change.time_limit_min, 30);
+  assert_true(fakes.change.resized);
+  assert_int_equal(fakes.change.size.tasks, 8);
+  assert_int_equal(fakes.change.size.min_nodes, 2);
+  assert_int_equal(fakes.change.size.mem_per_node_mb, 100);
+  fakes.verdict_on_change = MARKET_REJECTED;
+  assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
+  request.admin_comment = (char*)"mine";
+  assert_int_equal(modify(&request, &job), ESLURM_NOT_SUPPORTED);
+}
+
+static void changes_of_other_jobs_are_let_alone(void** state) {
+  (void)state;
+  job_record_t job = {.job_id = 9};
+  fakes.verdict_on_change = MARKET_REJECTED;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  request.reservation = (char*)"market_3";
+  assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
+}
+
+int run_job_submit_tests(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_is_unset_is_not_given, start, finish),
+      cmocka_unit_test_setup_teardown(sizes_arrive, start, finish),
+      cmocka_unit_test_setup_teardown(options_reach_the_market_as_they_came, start, finish),
+      cmocka_unit_test_setup_teardown(a_megabyte_is_a_text_like_any_other, start, finish),
+      cmocka_unit_test_setup_teardown(a_name_that_only_begins_alike_is_another, start, finish),
+      cmocka_unit_test_setup_teardown(twice_the_same_option_is_refused, start, finish),
+      cmocka_unit_test_setup_teardown(an_endless_environment_is_refused, start, finish),
+      cmocka_unit_test_setup_teardown(a_refusal_is_told_and_fails, start, finish),
+      cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
+      cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
+      cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),
+      cmocka_unit_test_setup_teardown(a_closed_market_says_so_to_bids_alone, start, finish),
+      cmocka_unit_test_setup_teardown(the_markets_reservations_are_not_for_asking, start, finish),
+      cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),
+      cmocka_unit_test_setup_teardown(array_tasks_are_counted, start, finish),
+      cmocka_unit_test_setup_teardown(changes_of_a_market_job_are_judged, start, finish),
+      cmocka_unit_test_setup_teardown(changes_of_other_jobs_are_let_alone, start, finish),
+  };
+  return cmocka_run_group_tests_name("job_submit/market", tests, NULL, NULL);
+}

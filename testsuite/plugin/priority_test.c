@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "testsuite/plugin/fakes.h"
+#include "testsuite/plugin/tests.h"
+
+static int start(void** state) {
+  fakes_reset();
+  *state = load_twice("priority_market.so", "priority/market");
+  return 0;
+}
+
+static int call_init(void* plugin) {
+  return ((int (*)(void))symbol(plugin, "init"))();
+}
+static void call_fini(void* plugin) {
+  ((int (*)(void))symbol(plugin, "fini"))();
+}
+
+static void has_slurms_version(void** state) {
+  const uint32_t* version = symbol(*state, "plugin_version");
+  assert_int_equal(*version, SLURM_VERSION_NUMBER);
+}
+
+static void in_a_client_it_does_nothing_but_load_multifactor(void** state) {
+  fakes.in_slurmctld = false;
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  call_fini(*state);
+  assert_int_equal(fakes.opened, 0);
+  assert_int_equal(fakes.closed, 0);
+  assert_int_equal(fakes.loaded, 1);
+  assert_int_equal(fakes.unloaded, 1);
+}
+
+static void two_inits_start_one_market(void** state) {
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  for (int i = 0; i < 500 && atomic_load(&fakes.passes) < 2; i++) usleep(10000);
+  call_fini(*state);
+  call_fini(*state);
+  assert_true(atomic_load(&fakes.passes) >= 2);
+  assert_int_equal(fakes.opened, 1);
+  assert_int_equal(fakes.closed, 1);
+  assert_int_equal(fakes.loaded, 1);
+  assert_int_equal(fakes.unloaded, 1);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
+static void without_state_there_is_no_pass(void** state) {
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  usleep(250000);
+  call_fini(*state);
+  assert_int_equal(atomic_load(&fakes.passes), 0);
+  assert_int_equal(fakes.closed, 1);
+}
+
+static void the_value_is_the_site_factor(void** state) {
+  uint32_t (*set)(uint32_t, job_record_t*) = symbol(*state, "priority_p_set");
+  job_record_t job = {.job_id = 7, .site_factor = NICE_OFFSET + 5};
+  fakes.in_slurmctld = false;
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  assert_int_equal(set(0, &job), 6);
+  job.admin_comment = (char*)MARKET_NOTE;
+  assert_int_equal(set(0, &job), 1001);
+  assert_int_equal(job.site_factor, NICE_OFFSET + 1000);
+  call_fini(*state);
+}
+
+int run_priority_tests(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(has_slurms_version, start),
+      cmocka_unit_test_setup(in_a_client_it_does_nothing_but_load_multifactor, start),
+      cmocka_unit_test_setup(two_inits_start_one_market, start),
+      cmocka_unit_test_setup(without_state_there_is_no_pass, start),
+      cmocka_unit_test_setup(the_value_is_the_site_factor, start),
+  };
+  return cmocka_run_group_tests_name("priority/market", tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <slurm/spank.h>
+
+#include "testsuite/plugin/fakes.h"
+#include "testsuite/plugin/tests.h"
+
+enum { BUDGET, VALUE, OPTIONS };
+static struct spank_option registered[OPTIONS];
+static int registered_count, remote;
+
+spank_err_t spank_option_register(spank_t spank, struct spank_option* option) {
+  (void)spank;
+  assert_in_range(registered_count, 0, OPTIONS - 1);
+  registered[registered_count++] = *option;
+  return ESPANK_SUCCESS;
+}
+int spank_remote(spank_t spank) {
+  (void)spank;
+  return remote;
+}
+void slurm_error(const char* format, ...) {
+  (void)format;
+}
+
+static int start(void** state) {
+  void* plugin = load_twice("spank_market.so", "spank");
+  int (*init)(spank_t, int, char**) = symbol(plugin, "slurm_spank_init");
+  registered_count = remote = 0;
+  *state = plugin;
+  return init(NULL, 0, NULL) == ESPANK_SUCCESS ? 0 : -1;
+}
+
+static void both_options_are_offered_with_help(void** state) {
+  (void)state;
+  assert_int_equal(registered_count, OPTIONS);
+  assert_string_equal(registered[BUDGET].name, "budget");
+  assert_string_equal(registered[VALUE].name, "value");
+  for (int i = 0; i < OPTIONS; i++) {
+    assert_int_equal(registered[i].has_arg, 1);
+    assert_true(strlen(registered[i].usage) > 10);
+  }
+}
+
+static void expect(int option, const char* text, int wanted) {
+  if (registered[option].cb(0, text, 0) != wanted)
+    fail_msg("--%s=%s", registered[option].name, text);
+}
+
+static void budgets_are_decimal_credits(void** state) {
+  (void)state;
+  static const char* const good[] = {"40", "0.25", ".5", "12.", "1.234567", "0"};
+  static const char* const bad[] = {"",    ".",         "-1",    "+1", "1e3", "NaN",  "inf",
+                                    "1,5", "1.2345678", "1.2.3", " 1", "abc", "\xff", "0x10"};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    expect(BUDGET, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(BUDGET, bad[i], ESPANK_BAD_ARG);
+  expect(BUDGET, NULL, ESPANK_BAD_ARG);
+}
+
+static void values_are_credits_and_two_durations(void** state) {
+  (void)state;
+  static const char* const good[] = {"40:60:120", "0.5:2-00:4-00", "40:1:00:00:2:00:00"};
+  static const char* const bad[] = {
+      "40", "40:60", ":60:120", "40:60:", "40::60", "-4:60:120", "40:a:b", ""};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    expect(VALUE, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(VALUE, bad[i], ESPANK_BAD_ARG);
+}
+
+static void on_the_node_nothing_is_judged(void** state) {
+  (void)state;
+  assert_int_equal(registered[BUDGET].cb(0, "junk", 1), ESPANK_SUCCESS);
+}
+
+static int init_again(void* plugin) {
+  registered_count = 0;
+  return ((int (*)(spank_t, int, char**))symbol(plugin, "slurm_spank_init"))(NULL, 0, NULL);
+}
+
+static void the_bid_of_the_job_around_is_forgotten(void** state) {
+  static const char name[] = "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget";
+  setenv(name, "5", 1);
+  unsetenv("SLURM_JOB_ID");
+  init_again(*state);
+  assert_non_null(getenv(name));
+  setenv("SLURM_JOB_ID", "1", 1);
+  init_again(*state);
+  assert_null(getenv(name));
+  unsetenv("SLURM_JOB_ID");
+}
+
+int run_spank_tests(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(both_options_are_offered_with_help, start),
+      cmocka_unit_test_setup(budgets_are_decimal_credits, start),
+      cmocka_unit_test_setup(values_are_credits_and_two_durations, start),
+      cmocka_unit_test_setup(on_the_node_nothing_is_judged, start),
+      cmocka_unit_test_setup(the_bid_of_the_job_around_is_forgotten, start),
+  };
+  return cmocka_run_group_tests_name("spank/market", tests, NULL, NULL);
+}
