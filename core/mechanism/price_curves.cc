@@ -16,7 +16,7 @@ constexpr double kLargestExact = 9007199254740992.0;
 /// in double precision.
 double units_below(double capacity, double base, double wanted) {
   double units = std::floor(capacity - base - wanted);
-  if (std::abs(units) >= kLargestExact) return units;
+  if (std::max({capacity, base, wanted}) >= kLargestExact) return units;
   while (base + units + wanted > capacity) --units;
   while (!(base + (units + 1) + wanted > capacity)) ++units;
   return units;
