@@ -95,11 +95,15 @@ Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& 
   if (!segments) return tl::make_unexpected(segments.error());
   std::set<std::pair<std::string, std::uint32_t>> found;
   for (const ledger::Segment& segment : *segments) {
+    if (!arguments.cluster.empty() && segment.key.cluster != arguments.cluster) continue;
+    if (!wanted->is_task && segment.array_job_id == wanted->job) {
+      return fail(fmt::format("job {0}: an array; name a task, such as {0}_{1}", arguments.job,
+                              segment.array_task_id));
+    }
     const bool same = wanted->is_task ? segment.array_job_id == wanted->job &&
                                             segment.array_task_id == wanted->task
                                       : segment.key.job_id == wanted->job;
-    if (!same || (!arguments.cluster.empty() && segment.key.cluster != arguments.cluster)) continue;
-    found.emplace(segment.key.cluster, segment.key.job_id);
+    if (same) found.emplace(segment.key.cluster, segment.key.job_id);
   }
   if (found.empty()) return fail(fmt::format("job {}: no run of it was billed", arguments.job));
   if (found.size() > 1) {

@@ -23,8 +23,8 @@ struct Common {
 /// One line "smarket: error: …" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailure);
 
-/// Columns with a header line and a line of dashes. Columns whose heading is in capitals only by
-/// convention of sacct: `right[i]` aligns column i to the right.
+/// Rows under a header line and a line of dashes, as sacct prints them; each column is as wide as
+/// its widest cell.
 class Table {
  public:
   struct Column {

@@ -120,6 +120,40 @@ open_physics() {
   done
 }
 
+@test "refund: never more than was charged, not after the window, tasks by name" {
+  "$LEDGER_FIXTURE" "$DIR/ledger.db"
+  run smarket refund 1234 30 --note=goodwill
+  [ "$status" -eq 0 ]
+  [ "$output" = "refunded 30.00 of job 1234" ]
+  split refund 1234 0.000001
+  one_line_error
+  split refund 1100 1
+  one_line_error
+  run smarket refund 1100 1 --force --cluster=test
+  [ "$status" -eq 0 ]
+  split refund 1250 0.000001
+  one_line_error
+  [[ $err == *"an array; name a task, such as 1250_"* ]]
+  run smarket refund 1250_3 0.000001
+  [ "$status" -eq 0 ]
+  split refund 1250_3 0.000001
+  one_line_error
+  split refund 1270 1
+  one_line_error
+  split refund 1234 1 --cluster=other
+  one_line_error
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"fine"}'
+  run smarket check
+  [ "$status" -eq 0 ]
+}
+
+@test "balance counts this month's charges without what was refunded" {
+  "$LEDGER_FIXTURE" "$DIR/ledger.db"
+  # 38.90 + 12 charged, 8.90 refunded; all ended within the last minute, so at the month's first minute it may be less.
+  used=$(smarket balance physics --json | jq -r '.accounts[0].used_this_month')
+  [ "$used" = 42.00 ] || [ "$(date +%d%H%M)" = 010000 ]
+}
+
 @test "an ordinary user is told why the books cannot be changed, and balances come from slurmctld" {
   [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody else"
   open_physics
