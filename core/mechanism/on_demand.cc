@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "core/mechanism/on_demand.h"
 
+#include <algorithm>
+
 namespace market {
 
 PriceList OnDemand::prices(const Request& request, Time now) const {
