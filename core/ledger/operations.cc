@@ -38,6 +38,18 @@ void void_lien(Database& database, const SegmentRow& row, const std::string& not
                   .note = note});
 }
 
+/// The run as the books know it. What was written when its lien was voided no longer holds once it
+/// goes on.
+std::optional<SegmentRow> run_going_on(Database& database, const SegmentKey& key) {
+  auto known = find_segment(database, key);
+  if (known && !known->settled && !known->lien) {
+    known->segment.state.clear();
+    known->segment.note.clear();
+    known->segment.end = 0;
+  }
+  return known;
+}
+
 /// Whether `account` can set `amount` aside, given that `old`, its present lien for the same run,
 /// returns.
 bool covers(const AccountRow& account, Money amount, Money old) {
@@ -50,7 +62,7 @@ Outcome set_lien(Database& database, const Segment& segment, Time now) {
   if (segment.quoted < kNothing) return Outcome::kRefused;
   const auto account = find_account(database, segment.account);
   if (!account || account->id == kTreasury || account->id == kRevenue) return Outcome::kNoAccount;
-  const auto known = find_segment(database, segment.key);
+  const auto known = run_going_on(database, segment.key);
   if (known && known->settled) return Outcome::kAlreadyDone;
   const bool same_account = known && known->lien && known->lien->account == account->id;
   if (same_account && known->lien->amount == segment.quoted) return Outcome::kAlreadyDone;
@@ -96,7 +108,7 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
       segment.quoted < kNothing) {
     return Outcome::kRefused;
   }
-  const auto known = find_segment(database, segment.key);
+  const auto known = run_going_on(database, segment.key);
   if (known && known->settled) return Outcome::kAlreadyDone;
   const auto payer = payer_of(database, segment, known);
   if (!payer) return Outcome::kNoAccount;

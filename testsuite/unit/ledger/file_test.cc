@@ -2,8 +2,12 @@
 // The file: what opening says of a bad one, upgrades, other connections, immutability, a full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -230,6 +234,54 @@ TEST_F(File, AnotherConnectionsCommitIsSeen) {
   const auto after = market.data_version();
   must(market.deposit("physics", credits("1"), "", kNow));
   EXPECT_EQ(*market.data_version(), *after) << "one's own commits do not count";
+}
+
+TEST_F(File, ALockThatIsHeldTooLongIsSaidToBe) {
+  Ledger ledger = open_or_die(path);
+  const auto other = open_database(path, Mode::kReadWrite, schema_steps());
+  {
+    Transaction held(*other, Transaction::Kind::kWrite);
+    EXPECT_THAT(why(ledger.add_account("physics", "", kNow)), StartsWith(path + ": busy"));
+  }
+  must(ledger.add_account("physics", "", kNow));
+}
+
+constexpr int kNoSmallDisk = 77;
+
+/// Fills a small disk of its own at `folder` until a settlement fails; 0 when the books came out of
+/// it sound.
+int settle_on_a_small_disk(const std::string& folder) {
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=512k") != 0) {
+    return kNoSmallDisk;
+  }
+  const std::string path = folder + "/ledger.db";
+  auto ledger = Ledger::open(path, Mode::kCreate);
+  if (!ledger || !ledger->add_account("physics", "", kNow)) return 1;
+  std::uint32_t job = 0;
+  for (;;) {
+    const auto outcome =
+        ledger->apply({settled(run_of(++job, "physics", credits("1")), credits("1"))}, kNow);
+    if (outcome) continue;
+    if (outcome.error().text != path + ": disk full") return 2;
+    break;
+  }
+  const auto report = ledger->check();
+  if (!report || !report->faults.empty() || report->transfers != job - 1) return 3;
+  return balance_of(*ledger, "physics").posted ==
+                 Money::from_micro(-1'000'000 * (std::int64_t{job} - 1))
+             ? 0
+             : 4;
+}
+
+TEST_F(File, AFullDiskIsSaidAndLosesNothing) {
+  const pid_t child = fork();
+  if (child == 0) _exit(settle_on_a_small_disk(folder.file("")));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoSmallDisk) GTEST_SKIP() << "no rights to mount a small disk";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(File, WhatCannotBeWrittenLeavesTheBooksAsTheyWere) {
