@@ -8,36 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "core/mechanism/assignment.h"
 #include "core/predict/kernel_density.h"
+#include "core/valuation/job_class.h"
 
 namespace market {
-
-/// A job profile class (section III-B): what the numbers of a valuation type mean.
-class JobClass {
- public:
-  virtual ~JobClass() = default;
-  virtual std::string_view name() const = 0;
-  /// Numbers in a type.
-  virtual std::size_t parameters() const = 0;
-  /// Whether these numbers are a type of this class; draws that are not are drawn again.
-  virtual bool valid(std::span<const double> type) const = 0;
-  /// Credits that completing `delay` seconds after submission is worth; non-increasing in `delay`,
-  /// >= 0.
-  virtual double value(std::span<const double> type, double delay) const = 0;
-};
-
-/// "sigmoid" (max, drop, zero), "hard_deadline" (max, deadline) or "recurrent" (max, workload,
-/// seconds of deadline per unit of workload); null for another name.
-const JobClass* job_class(std::string_view name);
-
-/// Value of a sigmoid at `time`: max / (1 + exp(a (time − b))), b = (drop + zero)/2, a = 2
-/// ln(99)/(zero − drop), so that 99 % is left at `drop` and 1 % at `zero`; 0 where the exponential
-/// overflows. Requires drop < zero.
-double sigmoid_value(double max, double drop, double zero, double time);
 
 /// A matching of replicas (rows) with surrogates (columns) and what each pair pays.
 struct ContractPrices {

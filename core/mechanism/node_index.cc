@@ -2,19 +2,23 @@
 #include "core/mechanism/node_index.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 namespace market {
 namespace {
 
-constexpr std::size_t kLeafSize = 8;
-
-/// Bounds are computed in another order than payments; a box is passed over only when it is worse
-/// by more than rounding.
+/// Bounds are computed in another order than payments; a branch is passed over only when it is
+/// worse by more than rounding.
 constexpr double kBoundSlack = 1 - 1e-9;
+
+/// How much less an axis of availability is worth splitting than an axis of price (measured on the
+/// paper's settings).
+constexpr double kAvailabilityWeight = 1.5;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -24,22 +28,28 @@ double coordinate(const AuctionNode& node, std::size_t k) {
   return k < dimensions ? std::sqrt(node.prices[k]) : node.available[k - dimensions];
 }
 
-/// Widest coordinate of the nodes in `order`, each measured against `spread` (0: do not measure).
+struct Extent {
+  double low = kInfinity, high = -kInfinity;
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+/// Axis along which the nodes in `order` lie farthest apart, measured against `spread` (0: not an
+/// axis).
 std::size_t widest(std::span<const AuctionNode> nodes, std::span<const std::uint32_t> order,
-                   std::span<const double> spread, double* width) {
+                   std::span<const double> spread) {
   std::size_t best = 0;
-  *width = 0;
+  double width = 0;
   for (std::size_t k = 0; k < spread.size(); ++k) {
     if (!(spread[k] > 0)) continue;
-    double low = kInfinity, high = -kInfinity;
-    for (const std::uint32_t node : order) {
-      low = std::min(low, coordinate(nodes[node], k));
-      high = std::max(high, coordinate(nodes[node], k));
-    }
-    if ((high - low) / spread[k] > *width) {
-      *width = (high - low) / spread[k];
-      best = k;
-    }
+    Extent extent;
+    for (const std::uint32_t node : order) extent.add(coordinate(nodes[node], k));
+    if ((extent.high - extent.low) / spread[k] <= width) continue;
+    width = (extent.high - extent.low) / spread[k];
+    best = k;
   }
   return best;
 }
@@ -49,11 +59,16 @@ std::size_t widest(std::span<const AuctionNode> nodes, std::span<const std::uint
 struct NodeIndex::Search {
   using Found = std::pair<double, std::uint32_t>;  ///< payment, node
 
-  const NodeQuery& query;
-  std::size_t count;
-  std::vector<double> workload_roots;
-  std::vector<double> shares;
-  std::vector<Found> found;  ///< a heap, the worst on top
+  Search(const NodeQuery& asked, std::size_t wanted)
+      : query(asked), count(wanted), roots(asked.workload.size()), held(asked.workload.size()) {
+    for (std::size_t k = 0; k < roots.size(); ++k) {
+      roots[k] = std::sqrt(query.workload[k]);
+      held[k] = query.workload[k] == 0 ? query.demand[k] : 0;
+    }
+    prices.resize(roots.size());
+    available.resize(roots.size());
+    shares.resize(roots.size());
+  }
 
   double worst() const { return found.size() < count ? kInfinity : found.front().first; }
 
@@ -66,193 +81,207 @@ struct NodeIndex::Search {
     found.push_back(offer);
     std::push_heap(found.begin(), found.end());
   }
+
+  const NodeQuery& query;
+  std::size_t count;
+  std::vector<double> roots;                      ///< √l
+  std::vector<double> held;                       ///< e where l = 0, else 0
+  std::vector<double> prices, available, shares;  ///< of the node at hand
+  std::vector<Found> found;                       ///< a heap, the worst on top
 };
+
+double* NodeIndex::row(std::size_t level, std::size_t fork, std::size_t dimension, Row row) {
+  return levels_[level].data.data() + ((fork * dimensions_ + dimension) * kRows + row) * kBranches;
+}
+
+const double* NodeIndex::row(std::size_t level, std::size_t fork, std::size_t dimension,
+                             Row row) const {
+  return levels_[level].data.data() + ((fork * dimensions_ + dimension) * kRows + row) * kBranches;
+}
 
 NodeIndex::NodeIndex(std::span<const AuctionNode> nodes)
     : node_at_(nodes.size()), position_of_(nodes.size()) {
   if (nodes.empty()) return;
   dimensions_ = nodes[0].prices.size();
-  leaves_ = std::bit_ceil(std::max<std::size_t>(1, nodes.size() / kLeafSize));
   std::iota(node_at_.begin(), node_at_.end(), 0);
-
-  std::vector<double> spread(2 * dimensions_, 1.0);
+  std::vector<double> spread(2 * dimensions_);
   for (std::size_t k = 0; k < spread.size(); ++k) {
-    double low = kInfinity, high = -kInfinity;
-    for (const AuctionNode& node : nodes) {
-      low = std::min(low, coordinate(node, k));
-      high = std::max(high, coordinate(node, k));
-    }
-    spread[k] = high - low;
+    Extent extent;
+    for (const AuctionNode& node : nodes) extent.add(coordinate(node, k));
+    spread[k] = (extent.high - extent.low) * (k < dimensions_ ? 1 : kAvailabilityWeight);
   }
-  arrange(nodes, 1, spread);
+  arrange(nodes, node_at_, spread);
 
-  prices_.resize(nodes.size() * dimensions_);
-  available_.resize(nodes.size() * dimensions_);
-  for (std::uint32_t position = 0; position < nodes.size(); ++position) {
+  add_level(nodes.size());
+  for (std::size_t position = 0; position < nodes.size(); ++position) {
     const AuctionNode& node = nodes[node_at_[position]];
-    position_of_[node_at_[position]] = position;
-    const auto offset = static_cast<std::ptrdiff_t>(position * dimensions_);
-    std::copy(node.prices.begin(), node.prices.end(), prices_.begin() + offset);
-    std::copy(node.available.begin(), node.available.end(), available_.begin() + offset);
-  }
-  boxes_.resize(2 * leaves_ * 3 * dimensions_);
-  for (std::size_t box = 2 * leaves_; box-- > 1;) refresh(box);
-}
-
-NodeIndex::Range NodeIndex::range_of(std::size_t box) const {
-  const std::size_t level = std::bit_floor(box);
-  const std::size_t place = box - level;
-  return {size() * place / level, size() * (place + 1) / level};
-}
-
-void NodeIndex::arrange(std::span<const AuctionNode> nodes, std::size_t box,
-                        std::span<const double> spread) {
-  if (is_leaf(box)) return;
-  const Range range = range_of(box);
-  const std::size_t middle = range_of(2 * box).end;
-  const auto order = std::span(node_at_).subspan(range.begin, range.end - range.begin);
-  double width = 0;
-  const std::size_t axis = widest(nodes, order, spread, &width);
-  if (width > 0) {
-    std::nth_element(order.begin(),
-                     order.begin() + static_cast<std::ptrdiff_t>(middle - range.begin), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) {
-                       return coordinate(nodes[a], axis) < coordinate(nodes[b], axis);
-                     });
-  }
-  arrange(nodes, 2 * box, spread);
-  arrange(nodes, 2 * box + 1, spread);
-}
-
-void NodeIndex::refresh(std::size_t box) {
-  double* lowest = box_data(box);
-  double* roots = lowest + dimensions_;
-  double* highest = roots + dimensions_;
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    if (is_leaf(box)) {
-      const Range range = range_of(box);
-      lowest[k] = kInfinity;
-      highest[k] = -kInfinity;
-      for (std::size_t i = range.begin; i < range.end; ++i) {
-        lowest[k] = std::min(lowest[k], prices_[i * dimensions_ + k]);
-        highest[k] = std::max(highest[k], available_[i * dimensions_ + k]);
-      }
-    } else {
-      const double* left = box_data(2 * box);
-      const double* right = box_data(2 * box + 1);
-      lowest[k] = std::min(left[k], right[k]);
-      highest[k] = std::max(left[2 * dimensions_ + k], right[2 * dimensions_ + k]);
-    }
-    roots[k] = std::sqrt(lowest[k]);
-  }
-}
-
-void NodeIndex::refresh_upwards(std::size_t position) {
-  std::size_t box = 1;
-  while (!is_leaf(box)) box = 2 * box + (position < range_of(2 * box).end ? 0 : 1);
-  refresh(box);
-  for (box /= 2; box >= 1; box /= 2) {
-    double* highest = box_data(box) + 2 * dimensions_;
-    const double* left = box_data(2 * box) + 2 * dimensions_;
-    const double* right = box_data(2 * box + 1) + 2 * dimensions_;
-    bool changed = false;
+    position_of_[node_at_[position]] = static_cast<std::uint32_t>(position);
     for (std::size_t k = 0; k < dimensions_; ++k) {
-      const double now = std::max(left[k], right[k]);
-      changed = changed || now != highest[k];
-      highest[k] = now;
+      const std::size_t fork = position / kBranches, branch = position % kBranches;
+      row(0, fork, k, kPrice)[branch] = node.prices[k];
+      row(0, fork, k, kRoot)[branch] = std::sqrt(node.prices[k]);
+      row(0, fork, k, kAvailable)[branch] = node.available[k];
     }
-    if (!changed) return;
+  }
+  for (std::size_t level = 1; levels_.back().forks > 1; ++level) {
+    const std::size_t branches = levels_.back().forks;
+    add_level(branches);
+    for (std::size_t branch = 0; branch < branches; ++branch) summarize(level, branch);
   }
 }
 
-std::span<const double> NodeIndex::prices(std::uint32_t node) const {
-  return std::span(prices_).subspan(position_of_[node] * dimensions_, dimensions_);
+/// Orders nodes so that every aligned group of 8, 64, … is a box: halves at powers of two, along
+/// the widest axis.
+void NodeIndex::arrange(std::span<const AuctionNode> nodes, std::span<std::uint32_t> order,
+                        std::span<const double> spread) {
+  if (order.size() <= kBranches) return;
+  const std::size_t middle = std::bit_ceil(order.size()) / 2;
+  const std::size_t axis = widest(nodes, order, spread);
+  std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(middle), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) {
+                     return coordinate(nodes[a], axis) < coordinate(nodes[b], axis);
+                   });
+  arrange(nodes, order.first(middle), spread);
+  arrange(nodes, order.subspan(middle), spread);
 }
 
-std::span<const double> NodeIndex::available(std::uint32_t node) const {
-  return std::span(available_).subspan(position_of_[node] * dimensions_, dimensions_);
+/// A level of forks for `branches`; places without a branch look like nodes with nothing available.
+void NodeIndex::add_level(std::size_t branches) {
+  Level& level = levels_.emplace_back();
+  level.forks = (branches + kBranches - 1) / kBranches;
+  level.data.assign(level.forks * dimensions_ * kRows * kBranches, -1);
+}
+
+void NodeIndex::summarize(std::size_t level, std::size_t branch) {
+  const std::size_t fork = branch / kBranches, place = branch % kBranches;
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    Extent price, available;
+    for (std::size_t i = 0; i < kBranches; ++i) {
+      const double amount = row(level - 1, branch, k, kAvailable)[i];
+      if (amount < 0) continue;
+      available.add(amount);
+      price.add(row(level - 1, branch, k, kPrice)[i]);
+    }
+    row(level, fork, k, kPrice)[place] = price.low;
+    row(level, fork, k, kRoot)[place] = std::sqrt(price.low);
+    row(level, fork, k, kAvailable)[place] = available.high;
+  }
+}
+
+void NodeIndex::refresh_available(std::size_t position) {
+  std::size_t branch = position / kBranches;
+  for (std::size_t level = 1; level < levels_.size(); ++level, branch /= kBranches) {
+    for (std::size_t k = 0; k < dimensions_; ++k) {
+      const double* below = row(level - 1, branch, k, kAvailable);
+      row(level, branch / kBranches, k, kAvailable)[branch % kBranches] =
+          *std::max_element(below, below + kBranches);
+    }
+  }
+}
+
+std::vector<double> NodeIndex::prices(std::uint32_t node) const {
+  std::vector<double> values(dimensions_);
+  const std::size_t position = position_of_[node];
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    values[k] = row(0, position / kBranches, k, kPrice)[position % kBranches];
+  }
+  return values;
+}
+
+std::vector<double> NodeIndex::available(std::uint32_t node) const {
+  std::vector<double> values(dimensions_);
+  const std::size_t position = position_of_[node];
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    values[k] = row(0, position / kBranches, k, kAvailable)[position % kBranches];
+  }
+  return values;
 }
 
 void NodeIndex::take(std::uint32_t node, std::span<const double> shares) {
-  const std::size_t position = position_of_[node];
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    double& left = available_[position * dimensions_ + k];
-    left = std::max(0.0, left - shares[k]);
-  }
-  refresh_upwards(position);
+  std::vector<double> left = available(node);
+  for (std::size_t k = 0; k < dimensions_; ++k) left[k] = std::max(0.0, left[k] - shares[k]);
+  set_available(node, left);
 }
 
 void NodeIndex::set_available(std::uint32_t node, std::span<const double> available) {
   const std::size_t position = position_of_[node];
-  std::copy(available.begin(), available.end(),
-            available_.begin() + static_cast<std::ptrdiff_t>(position * dimensions_));
-  refresh_upwards(position);
-}
-
-double NodeIndex::lower_bound(std::size_t box, const Search& search) const {
-  const double* lowest = box_data(box);
-  const double* roots = lowest + dimensions_;
-  const double* highest = roots + dimensions_;
-  double held = 0, root = 0, least_time = 0;
   for (std::size_t k = 0; k < dimensions_; ++k) {
-    if (search.query.demand[k] > highest[k]) return kInfinity;
-    if (search.query.workload[k] == 0) {
-      held += lowest[k] * search.query.demand[k];
+    row(0, position / kBranches, k, kAvailable)[position % kBranches] = available[k];
+  }
+  refresh_available(position);
+}
+
+/// Lower bounds of the payment on the branches of a fork; infinite where no node qualifies. Held
+/// space costs h credits per second for the whole time and leaves B − h, which buys no less than
+/// time R²/(B − h), R = Σ √(b l).
+void NodeIndex::bounds(std::size_t level, std::size_t fork, const Search& search,
+                       double* bound) const {
+  std::array<double, kBranches> root{}, held{}, lacking{};
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    const double* price = row(level, fork, k, kPrice);
+    const double* price_root = row(level, fork, k, kRoot);
+    const double* available = row(level, fork, k, kAvailable);
+    const double workload_root = search.roots[k], space = search.held[k];
+    const double demand = search.query.demand[k];
+    for (std::size_t i = 0; i < kBranches; ++i) {
+      lacking[i] = std::max(lacking[i], demand - available[i]);
+    }
+    if (space > 0) {
+      for (std::size_t i = 0; i < kBranches; ++i) held[i] += space * price[i];
     } else {
-      root += search.workload_roots[k] * roots[k];
-      least_time += search.query.workload[k] / highest[k];
+      for (std::size_t i = 0; i < kBranches; ++i) root[i] += workload_root * price_root[i];
     }
   }
-  // Held space costs `held` for the whole time; the rest of the budget buys at least time root²/(B
-  // − held).
   const double budget = search.query.budget;
-  if (held > budget * (1 + 1e-12)) return kInfinity;
-  const double time = held < budget * (1 - 1e-12)
-                          ? std::max(least_time, root * root / (budget - held))
-                          : least_time;
-  return root * root + held * time;
-}
-
-void NodeIndex::search(std::size_t box, Search* search) const {
-  if (is_leaf(box)) return search_leaf(box, search);
-  std::size_t near = 2 * box, far = 2 * box + 1;
-  double near_bound = lower_bound(near, *search), far_bound = lower_bound(far, *search);
-  if (far_bound < near_bound) {
-    std::swap(near, far);
-    std::swap(near_bound, far_bound);
+  for (std::size_t i = 0; i < kBranches; ++i) {
+    const double left = budget - held[i];
+    bound[i] = root[i] * root[i] * (left > budget * 1e-12 ? budget / left : 1);
+    if (lacking[i] > 0 || left < -1e-12 * budget) bound[i] = kInfinity;
   }
-  if (near_bound < kInfinity && near_bound * kBoundSlack <= search->worst())
-    this->search(near, search);
-  if (far_bound < kInfinity && far_bound * kBoundSlack <= search->worst())
-    this->search(far, search);
 }
 
-void NodeIndex::search_leaf(std::size_t box, Search* search) const {
-  const Range range = range_of(box);
-  for (std::size_t i = range.begin; i < range.end; ++i) {
-    const auto at = [&](const std::vector<double>& data) {
-      return std::span(data).subspan(i * dimensions_, dimensions_);
-    };
-    LovraShares outcome;
-    if (!lovra({search->query.budget, search->query.workload, search->query.demand, at(prices_),
-                at(available_)},
-               search->shares, &outcome)) {
-      continue;
+void NodeIndex::search(std::size_t level, std::size_t fork, Search* search) const {
+  std::array<double, kBranches> bound;
+  bounds(level, fork, *search, bound.data());
+  std::array<std::size_t, kBranches> open;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kBranches; ++i) {
+    if (bound[i] == kInfinity || bound[i] * kBoundSlack > search->worst()) continue;
+    std::size_t place = count++;
+    for (; place > 0 && bound[open[place - 1]] > bound[i]; --place) open[place] = open[place - 1];
+    open[place] = i;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (bound[open[i]] * kBoundSlack > search->worst()) return;
+    const std::size_t branch = fork * kBranches + open[i];
+    if (level > 0) {
+      this->search(level - 1, branch, search);
+    } else {
+      try_node(branch, search);
     }
-    if (search->query.require_demand && !outcome.meets_demand) continue;
-    search->add({outcome.payment, node_at_[i]});
   }
+}
+
+void NodeIndex::try_node(std::size_t position, Search* search) const {
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    search->prices[k] = row(0, position / kBranches, k, kPrice)[position % kBranches];
+    search->available[k] = row(0, position / kBranches, k, kAvailable)[position % kBranches];
+  }
+  LovraShares outcome;
+  if (!lovra({search->query.budget, search->query.workload, search->query.demand, search->prices,
+              search->available},
+             search->shares, &outcome)) {
+    return;
+  }
+  if (search->query.require_demand && !outcome.meets_demand) return;
+  search->add({outcome.payment, node_at_[position]});
 }
 
 std::vector<NodeOffer> NodeIndex::cheapest(const NodeQuery& query, std::size_t count) const {
   std::vector<NodeOffer> offers;
   if (node_at_.empty() || count == 0) return offers;
-  Search search{
-      query, count, std::vector<double>(dimensions_), std::vector<double>(dimensions_), {}};
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    search.workload_roots[k] = std::sqrt(query.workload[k]);
-  }
-  this->search(1, &search);
+  Search search(query, count);
+  this->search(levels_.size() - 1, 0, &search);
   std::sort_heap(search.found.begin(), search.found.end());
   offers.reserve(search.found.size());
   for (const auto& [payment, node] : search.found) {

@@ -35,10 +35,10 @@ struct NodeOffer {
   std::vector<double> shares;
 };
 
-/// A balanced tree over prices and availability. Each box of nodes knows the lowest price and the
-/// highest availability in it, so that a box is passed over when no node in it has the demand
-/// available, or none can be cheaper than what was found: EP = (b·r)(Σ l/r) >= (Σ √(b l))², by
-/// Cauchy and Schwarz, with equality where availability does not bind.
+/// A tree over prices and availability with eight branches at every fork. Each branch knows the
+/// lowest price and the highest availability of the nodes in it, so that it is passed over when no
+/// node in it has the demand available, or none can be cheaper than what was found: by Cauchy and
+/// Schwarz EP = (b·r)(Σ l/r) >= (Σ √(b l))², with equality where availability does not bind.
 class NodeIndex {
  public:
   explicit NodeIndex(std::span<const AuctionNode> nodes);
@@ -50,8 +50,8 @@ class NodeIndex {
   /// scan would find.
   std::vector<NodeOffer> cheapest(const NodeQuery& query, std::size_t count) const;
 
-  std::span<const double> prices(std::uint32_t node) const;
-  std::span<const double> available(std::uint32_t node) const;
+  std::vector<double> prices(std::uint32_t node) const;
+  std::vector<double> available(std::uint32_t node) const;
 
   /// Takes `shares` from what `node` has available (not below 0). O(D log n).
   void take(std::uint32_t node, std::span<const double> shares);
@@ -61,29 +61,32 @@ class NodeIndex {
 
  private:
   struct Search;
-  struct Range {
-    std::size_t begin, end;
+
+  /// Forks of one height, one after another. A fork is D × 3 × 8 numbers: for each dimension the
+  /// eight branches' lowest prices, their square roots, and highest availabilities. On the lowest
+  /// level the branches are the nodes themselves.
+  struct Level {
+    std::size_t forks = 0;
+    std::vector<double> data;
   };
+  static constexpr std::size_t kBranches = 8;
+  enum Row { kPrice = 0, kRoot = 1, kAvailable = 2, kRows = 3 };
 
-  Range range_of(std::size_t box) const;
-  bool is_leaf(std::size_t box) const { return box >= leaves_; }
-  void arrange(std::span<const AuctionNode> nodes, std::size_t box, std::span<const double> spread);
-  void refresh(std::size_t box);
-  void refresh_upwards(std::size_t position);
-  void search(std::size_t box, Search* search) const;
-  void search_leaf(std::size_t box, Search* search) const;
-  double lower_bound(std::size_t box, const Search& search) const;
-
-  // Per box: D lowest prices, D square roots of them, D highest availabilities.
-  double* box_data(std::size_t box) { return boxes_.data() + box * 3 * dimensions_; }
-  const double* box_data(std::size_t box) const { return boxes_.data() + box * 3 * dimensions_; }
+  double* row(std::size_t level, std::size_t fork, std::size_t dimension, Row row);
+  const double* row(std::size_t level, std::size_t fork, std::size_t dimension, Row row) const;
+  void arrange(std::span<const AuctionNode> nodes, std::span<std::uint32_t> order,
+               std::span<const double> spread);
+  void add_level(std::size_t branches);
+  void summarize(std::size_t level, std::size_t branch);
+  void refresh_available(std::size_t position);
+  void bounds(std::size_t level, std::size_t fork, const Search& search, double* bound) const;
+  void search(std::size_t level, std::size_t fork, Search* search) const;
+  void try_node(std::size_t position, Search* search) const;
 
   std::size_t dimensions_ = 0;
-  std::size_t leaves_ = 1;  ///< a power of two; boxes 1 … 2·leaves − 1 as in a binary heap
   std::vector<std::uint32_t> node_at_;  ///< node at each position of the tree's order
   std::vector<std::uint32_t> position_of_;
-  std::vector<double> prices_, available_;  ///< by position
-  std::vector<double> boxes_;
+  std::vector<Level> levels_;  ///< from the nodes up to a single fork
 };
 
 }  // namespace market

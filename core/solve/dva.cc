@@ -126,9 +126,7 @@ ordered_json dva(const nlohmann::json& json) {
       });
   ordered_json left = ordered_json::array();
   for (std::uint32_t node = 0; node < instance.nodes.size(); ++node) {
-    const auto available = nodes.available(node);
-    left.push_back({{"id", instance.node_ids[node]},
-                    {"available", std::vector<double>(available.begin(), available.end())}});
+    left.push_back({{"id", instance.node_ids[node]}, {"available", nodes.available(node)}});
   }
   ordered_json result;
   result["tasks"] = std::move(tasks);

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// Most variables (slots in all windows together); exact search over more would take minutes.
-constexpr std::size_t kMostVariables = 3'000'000;
+constexpr std::size_t kMostVariables = 200'000;
 
 /// Quantities up to this are left out of the demand.
 constexpr double kNoQuantity = 1e-9;

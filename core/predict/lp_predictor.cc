@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/predict/lp_predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "core/predict/allocation_lp.h"
+#include "core/predict/lagrangian.h"
+
+namespace market {
+namespace {
+
+constexpr std::size_t kMostExactVariables = 20'000;
+
+/// Quantities up to this part of the capacity are left out of the curves.
+constexpr double kNegligible = 1e-9;
+
+/// Units by request, then slot of its window.
+std::vector<double> allocate(std::span<const SlotRequest> requests, std::size_t slots,
+                             double capacity) {
+  std::size_t variables = 0;
+  for (const SlotRequest& request : requests) variables += request.deadline - request.arrival;
+  std::vector<double> units;
+  units.reserve(variables);
+  if (variables <= kMostExactVariables) {
+    const SlotAllocation best = best_allocation(requests, std::vector<double>(slots, capacity));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      units.insert(units.end(), best.units(i).begin(), best.units(i).end());
+    }
+    return units;
+  }
+  std::vector<BundleRequest> bundles;
+  bundles.reserve(requests.size());
+  for (const SlotRequest& request : requests) {
+    bundles.push_back({request.arrival,
+                       request.deadline,
+                       request.amount / request.width,
+                       request.price * request.width,
+                       {request.width}});
+  }
+  const PriceForecast found = search_prices(bundles, slots, std::span(&capacity, 1));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t at = found.offset[i]; at < found.offset[i + 1]; ++at) {
+      units.push_back(found.rates[at] * requests[i].width);
+    }
+  }
+  return units;
+}
+
+}  // namespace
+
+void LpPredictor::learn(std::span<const PastDemand> demands, double cycles_covered) {
+  const auto cycle = static_cast<std::int64_t>(curves_.size());
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  for (const PastDemand& demand : demands) {
+    first = std::min(first, static_cast<std::int64_t>(std::floor(demand.begin)));
+  }
+  std::vector<SlotRequest> requests;
+  requests.reserve(demands.size());
+  for (const PastDemand& demand : demands) {
+    const std::int64_t begin = static_cast<std::int64_t>(std::floor(demand.begin)) - first;
+    const std::int64_t end = static_cast<std::int64_t>(std::ceil(demand.end)) - first;
+    last = std::max(last, end);
+    requests.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end),
+                        demand.width, demand.width * demand.duration, demand.price});
+  }
+  const std::vector<double> units = allocate(requests, static_cast<std::size_t>(last), capacity_);
+
+  std::vector<std::map<double, double, std::greater<>>> sums(curves_.size());
+  std::size_t at = 0;
+  for (const SlotRequest& request : requests) {
+    for (std::size_t slot = request.arrival; slot < request.deadline; ++slot, ++at) {
+      if (units[at] <= 0) continue;
+      const std::int64_t place = (first + static_cast<std::int64_t>(slot)) % cycle;
+      sums[static_cast<std::size_t>(place < 0 ? place + cycle : place)][request.price] += units[at];
+    }
+  }
+  for (std::size_t slot = 0; slot < curves_.size(); ++slot) {
+    curves_[slot].clear();
+    for (const auto& [price, quantity] : sums[slot]) {
+      if (quantity > kNegligible * capacity_) {
+        curves_[slot].push_back({quantity / cycles_covered, price});
+      }
+    }
+  }
+}
+
+}  // namespace market

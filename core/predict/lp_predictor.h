@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The LP-based predictor (ERA, section 3.2).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/predict/demand_predictor.h"
+
+namespace market {
+
+/// Demand in a slot is what the value-maximising fractional allocation of the past bids gives them
+/// there. Windows are widened to whole slots. Up to 20,000 variables the allocation is exact
+/// (allocation_lp.h), beyond that found by price search (lagrangian.h) within about 0.3 % of the
+/// best.
+class LpPredictor final : public DemandPredictor {
+ public:
+  /// `slots` >= 1: slots in a cycle; `capacity` > 0: units for sale in each slot.
+  LpPredictor(std::size_t slots, double capacity) : curves_(slots), capacity_(capacity) {}
+
+  void learn(std::span<const PastDemand> demands, double cycles_covered) override;
+  const DemandCurve& curve(std::size_t slot) const override { return curves_[slot]; }
+
+ private:
+  std::vector<DemandCurve> curves_;
+  double capacity_;
+};
+
+}  // namespace market
