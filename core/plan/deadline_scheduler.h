@@ -60,9 +60,9 @@ class DeadlineScheduler {
   virtual double urgency(const WaitingJob& job, double now, double backlog) const = 0;
 };
 
-/// "expected_loss" (greatest expected value lost by being served last instead of now, per unit and
-/// second of room), "edf" (earliest deadline first), "fifo" (in order of submission); null for
-/// another name.
+/// "expected_loss" (greatest expected value lost by a place somewhere in the backlog, each as
+/// likely, instead of now, per unit and second of room), "edf" (earliest deadline first), "fifo"
+/// (in order of submission); null for another name.
 std::unique_ptr<DeadlineScheduler> make_deadline_scheduler(std::string_view name);
 
 }  // namespace market

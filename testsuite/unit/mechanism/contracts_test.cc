@@ -36,14 +36,14 @@ KernelDensity paper_population(std::size_t samples, SeededRandom* random) {
   return KernelDensity(std::move(types), 3);
 }
 
-/// A scheduler with 60 waiting jobs on 32 units under which urgent types finish earlier.
+/// A scheduler with 40 waiting jobs on 32 units under which urgent types finish earlier.
 struct Box {
   explicit Box(SeededRandom* random) {
     load.capacity = 32;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 40; ++i) {
       WaitingJob job;
-      job.width = static_cast<double>(1 + random->below(16));
-      job.run_mean = random->uniform(60, 900);
+      job.width = static_cast<double>(8 + random->below(16));
+      job.run_mean = random->uniform(60, 500);
       job.run_deviation = 0.2 * job.run_mean;
       job.submitted = -random->uniform(0, 1000);
       job.valuations = &sigmoid();
@@ -52,13 +52,15 @@ struct Box {
     }
     newcomer = jobs[0];
     newcomer.submitted = 0;
+    newcomer.width = 16;
+    newcomer.run_mean = 300;
   }
 
   std::vector<double> operator()(std::span<const double> types) const {
     return scheduler->what_if(load, jobs, newcomer, types);
   }
 
-  std::unique_ptr<DeadlineScheduler> scheduler = make_deadline_scheduler("expected_loss");
+  std::shared_ptr<DeadlineScheduler> scheduler = make_deadline_scheduler("expected_loss");
   ClusterLoad load;
   std::vector<WaitingJob> jobs;
   WaitingJob newcomer;
