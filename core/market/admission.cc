@@ -339,7 +339,9 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   comment.value = draft.texts.value;
 
   Answer answer;
-  answer.verdict = funded == 0 ? MARKET_WAITING : MARKET_ACCEPTED;
+  // With tasks that must wait the whole array comes in held; the first pass lets the others go.
+  answer.verdict = funded < provisional.tasks.size() ? MARKET_WAITING : MARKET_ACCEPTED;
+  provisional.comes_held = answer.verdict == MARKET_WAITING;
   answer.admin_comment = write_comment(comment);
   if (draft.set_account) answer.account = account;
   if (funded > 0) {

@@ -79,6 +79,12 @@ std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
     log_(LogLevel::kError, fmt::format("market.conf: mechanism: {}", mechanism.error().text));
     return nullptr;
   }
+  Capacity capacity;
+  {
+    const std::lock_guard lock(mutex_);
+    capacity.total = total_;
+  }
+  (*mechanism)->update(capacity, news.now);
   (*mechanism)->learn(past_bids_, news.now);
   return std::move(*mechanism);
 }

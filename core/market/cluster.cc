@@ -58,17 +58,10 @@ std::set<std::string> split(std::string_view names) {
   return parts;
 }
 
-// Jobs that share a node count one node each, so "node" must not run out before the CPUs do.
 void add_node(Tres& total, const Node& node) {
-  const std::int64_t cpus = static_cast<std::int64_t>(node.cores) * node.threads_per_core;
-  total["cpu"] += cpus;
-  total["node"] += cpus;
+  total["cpu"] += static_cast<std::int64_t>(node.cores) * node.threads_per_core;
   if (node.mem_mb > 0) total["mem"] += static_cast<std::int64_t>(node.mem_mb);
-  for (const auto& [name, count] : node.gres) {
-    total["gres/" + name] += count;
-    const std::size_t colon = name.find(':');
-    if (colon != std::string::npos) total["gres/" + name.substr(0, colon)] += count;
-  }
+  for (const auto& [name, count] : node.gres) total["gres/" + name] += count;
 }
 
 }  // namespace
@@ -105,8 +98,9 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     partitions_.push_back(std::move(partition));
   }
   const std::vector<Node>& before = bookings_.plan().nodes();
-  nodes_moved_ |= !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
-                              [](const Node& a, const Node& b) { return a.name == b.name; });
+  nodes_moved_ |=
+      !before.empty() && !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
+                                     [](const Node& a, const Node& b) { return a.name == b.name; });
   bookings_.set_nodes(std::move(nodes));
   for (const std::string& key : foreign_keys_) bookings_.cancel(key);
   foreign_keys_.clear();

@@ -53,6 +53,7 @@ std::string write_comment(const Comment& comment) {
     if (!comment.budget.empty()) inner["budget"] = comment.budget;
     if (!comment.value.empty()) inner["value"] = comment.value;
     if (comment.waiting) inner["waiting"] = true;
+    if (!comment.seats.empty()) inner["seats"] = comment.seats;
   }
   return Json{{"market", inner}}.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -70,6 +71,7 @@ std::optional<Comment> read_comment(std::string_view text) {
   comment.rule = text_of(inner, "rule");
   comment.budget = text_of(inner, "budget");
   comment.value = text_of(inner, "value");
+  comment.seats = text_of(inner, "seats");
   comment.start = time_of(inner, "start");
   comment.end = time_of(inner, "end");
   comment.submitted = time_of(inner, "submitted");

@@ -21,6 +21,7 @@ struct Comment {
   Time start = 0;      ///< planned start
   Time end = 0;        ///< promised completion
   Time submitted = 0;  ///< when the bid was made; a sigmoid counts from here
+  std::string seats;   ///< the planned place, when it is short enough to be kept; see convert.h
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
   std::string budget, value;  ///< the bid as it was typed; one of them is empty

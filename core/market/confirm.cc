@@ -23,7 +23,11 @@ std::string Market::comment_of(const Job& job) const {
   comment.waiting = job.phase == Phase::kWaiting;
   comment.budget = job.texts.budget;
   comment.value = job.texts.value;
-  return write_comment(comment);
+  std::string text = write_comment(comment);
+  if (!job.placed || job.phase != Phase::kConfirmed) return text;
+  comment.seats = text_of(job.placement, bookings_.plan().nodes());
+  std::string longer = write_comment(comment);
+  return longer.size() < MARKET_COMMENT_MAX ? longer : text;
 }
 
 namespace {
@@ -99,6 +103,8 @@ bool Market::same_price_basis(const Request& a, const Request& b) const {
 void Market::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
   const std::string token = provisional.token;
   take_task(job, provisional);
+  job.release_due =
+      job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
   if (done) provisionals_.erase(token);
@@ -175,12 +181,31 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
   set_lien(job, job.terms.price);
   if (comment.settled)
     job.retime = job.comment_due = true;  // a run ended and the next has not been planned
-  if (seen.state != MARKET_JOB_PENDING || comment.settled) return;
-  const Time start = std::max(now, job.terms.start);
-  auto placement =
-      bookings_.plan().place(job.bid.request.demand.shape, job.bid.request.partition, start,
-                             start + job.bid.request.duration + config_.start_slack);
-  if (placement) place(job, Choice{start, job.terms.price, std::move(*placement)});
+  // Placed when all jobs have been seen: what runs comes first.
+  if (seen.state == MARKET_JOB_PENDING && !comment.settled) job.adopt_seats = comment.seats;
+}
+
+// Everybody gets the old place again; those whose place was not kept take what is left at their
+// start.
+void Market::place_adopted(Time now) {
+  const auto needs = [](const auto& entry) { return entry.second.adopt_seats.has_value(); };
+  if (std::none_of(jobs_.begin(), jobs_.end(), needs)) return;
+  std::vector<Job*> without;
+  for (Job* job : in_order(Phase::kConfirmed)) {
+    if (!job->adopt_seats) continue;
+    auto placement = placement_from(*job->adopt_seats, bookings_.plan().nodes());
+    job->adopt_seats.reset();
+    if (!placement) {
+      without.push_back(job);
+      continue;
+    }
+    place(*job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
+  }
+  for (Job* job : without) {
+    const Time start = std::max(now, job->terms.start);
+    auto choice = earliest_place(job->bid.request, start, start, booking_key(*job));
+    if (choice) place(*job, std::move(*choice));
+  }
 }
 
 // Runs before the present one whose end was not written: they ended by a requeue.

@@ -188,6 +188,7 @@ class Market {
   bool same_price_basis(const Request& a, const Request& b) const;
   void adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now);
   void claim_open_lien(Job& job);
+  void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
   Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;

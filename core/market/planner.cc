@@ -59,6 +59,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   drop_provisionals(now);
   void_orphans(now);
   check_reservations(resv_names, resv_count);
+  place_adopted(now);
   update_capacity(now);
   replan_lost(now);
   fund_waiting(now);
@@ -164,6 +165,11 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
 void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
   if (is_first) {
+    if (job.phase == Phase::kWaiting) {
+      log_(LogLevel::kInfo,
+           fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
+      job.terms.price = Money();
+    }
     if (job.placed &&
         job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
       mechanism_->release(job.bid.request, job.terms.start, job.terms.start);
@@ -311,9 +317,14 @@ void Market::replan_lost(Time now) {
     }
     nodes_moved_ = false;
   }
+  const bool all_placed = std::all_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return entry.second.phase != Phase::kConfirmed || entry.second.placed;
+  });
+  if (all_placed) return;
   int searches = 0;
-  for (auto& [id, job] : jobs_) {
-    if (job.phase != Phase::kConfirmed || job.placed || now < job.retry_at) continue;
+  for (Job* lost : in_order(Phase::kConfirmed)) {
+    Job& job = *lost;
+    if (job.placed || now < job.retry_at) continue;
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
     if (++searches > kMovesPerPass) break;
     const Time from = std::max({now, job.begin, job.not_before});

@@ -70,6 +70,7 @@ struct Job {
   std::uint64_t reason_key = 0;
   std::string reason, reason_set;  ///< wanted in state_desc, last ordered
   bool comment_due = false, hold_due = false, release_due = false;
+  std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
   std::uint64_t seen_pass = 0;
   Time seen_at = 0;
   Time run_start = 0, run_end = 0;  ///< of the running run as last seen
@@ -91,6 +92,7 @@ struct Provisional {
   BidTexts texts;
   Time made = 0, seen = 0;
   bool user_held = false;
+  bool comes_held = false;  ///< submitted held because some tasks lack funds
   std::vector<Task> tasks;
 };
 

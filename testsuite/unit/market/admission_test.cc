@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// submit: who is refused with which words, who is accepted at which price.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/market/comment.h"
+#include "fake_cluster.h"
+
+namespace market::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// One CPU-hour costs one credit.
+constexpr const char* kOneCredit = "mechanism = \"first_fit\";\nprices = { fixed = \"1\"; };\n";
+
+class Admission : public ::testing::Test {
+ protected:
+  Admission() : world(kOneCredit) {
+    EXPECT_TRUE(world.books().deposit("physics", *Money::parse("100"), "", kStart));
+    world.sync();
+  }
+  std::string refused(const Ask& ask) {
+    const Answer answer = world.submit(ask);
+    EXPECT_EQ(answer.verdict, MARKET_REJECTED);
+    EXPECT_EQ(answer.text.rfind("market: ", 0), 0u) << answer.text;
+    EXPECT_EQ(answer.text.find('\n'), std::string::npos);
+    return answer.text;
+  }
+  World world;
+};
+
+TEST_F(Admission, JobWithoutBidIsLeftAlone) {
+  EXPECT_EQ(world.submit(Ask{}).verdict, MARKET_NO_BID);
+}
+
+TEST_F(Admission, AcceptsAndSaysPriceStartAndRest) {
+  const Answer answer = world.submit(Ask{.budget = "10", .cpus = 4, .limit_min = 120});
+  EXPECT_EQ(answer.verdict, MARKET_ACCEPTED);
+  EXPECT_THAT(answer.text, HasSubstr("market: accepted for 8.00 credits (physics), starts by "));
+  EXPECT_THAT(answer.text, HasSubstr("; 92.00 left to spend"));
+  const auto comment = read_comment(answer.admin_comment);
+  ASSERT_TRUE(comment);
+  EXPECT_EQ(comment->price, *Money::parse("8"));
+  EXPECT_EQ(comment->end, kStart + 7200 + 60);
+  EXPECT_LT(answer.admin_comment.size(), std::size_t{MARKET_COMMENT_MAX});
+}
+
+TEST_F(Admission, MalformedBidsAreOneClearLine) {
+  for (const char* bad :
+       {"-5", "nan", "1e9", "99999999999999999999999", "4\x80\xff", "", " ", "1,5"}) {
+    market_submission_t submission{};
+    submission.budget = bad;
+    submission.time_limit_min = 10;
+    const Answer answer = world.market().submit(submission, kStart);
+    EXPECT_EQ(answer.verdict, MARKET_REJECTED);
+    EXPECT_THAT(answer.text, HasSubstr("market: --budget="));
+    for (const char c : answer.text) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+  }
+  EXPECT_LT(refused(Ask{.budget = std::string(100000, 'x')}).size(), 300u);
+  EXPECT_THAT(refused(Ask{.value = "40:2:1"}), HasSubstr("--value=40:2:1"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .value = "40:1:2"}), HasSubstr("not both"));
+}
+
+TEST_F(Admission, RefusesWhatCannotBePlanned) {
+  EXPECT_THAT(refused(Ask{.budget = "1", .limit_min = 0}), HasSubstr("time limit"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .deadline = kStart - 1}), HasSubstr("past"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .deadline = kStart + 600}), HasSubstr("too near"));
+  EXPECT_THAT(refused(Ask{.budget = "100", .cpus = 17}), HasSubstr("larger than the cluster"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .begin = kStart + 8 * 86400}), HasSubstr("ahead"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .array = 1001}), HasSubstr("1000"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}), HasSubstr("one partition"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .partition = "other"}), HasSubstr("no partition other"));
+  market_submission_t het{};
+  het.budget = "1";
+  het.het = true;
+  EXPECT_THAT(world.market().submit(het, kStart).text, HasSubstr("heterogeneous"));
+}
+
+TEST_F(Admission, OnlyMembersSpend) {
+  EXPECT_THAT(refused(Ask{.budget = "1", .account = "chemistry"}), HasSubstr("chemistry"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .uid = 65534}),
+              HasSubstr("not a member of account physics"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .account = "", .uid = 65534}), HasSubstr("no member"));
+  const Answer sole = world.submit(Ask{.budget = "1", .account = ""});
+  EXPECT_EQ(sole.verdict, MARKET_ACCEPTED);
+  EXPECT_EQ(sole.account, "physics");
+  ASSERT_TRUE(world.books().add_account("biology", "", kStart));
+  ASSERT_TRUE(world.books().set_members("biology", {"root"}, {}));
+  world.sync();
+  EXPECT_THAT(refused(Ask{.budget = "1", .account = ""}), HasSubstr("biology, physics"));
+}
+
+TEST_F(Admission, RefusalOffersBidsThatPass) {
+  const std::string text = refused(Ask{.budget = "3", .cpus = 4, .limit_min = 60});
+  EXPECT_THAT(
+      text,
+      HasSubstr("needs 4.00, budget is 3.00. Would pass: --budget=4.00, or -t 0:45:00 (3.00)"));
+  EXPECT_EQ(world.submit(Ask{.budget = "4.00", .cpus = 4}).verdict, MARKET_ACCEPTED);
+  EXPECT_EQ(world.submit(Ask{.budget = "3", .cpus = 4, .limit_min = 45}).verdict, MARKET_ACCEPTED);
+}
+
+TEST_F(Admission, RefusalOffersALaterDeadline) {
+  // All 16 CPUs are sold until 1:01, so the next hour ends at 2:02.
+  EXPECT_NE(world.run(Ask{.budget = "16", .cpus = 16}), 0u);
+  const std::string text = refused(Ask{.budget = "16", .cpus = 16, .deadline = kStart + 7200});
+  EXPECT_THAT(text, HasSubstr("--deadline="));
+  EXPECT_EQ(world.submit(Ask{.budget = "16", .cpus = 16, .deadline = kStart + 2 * 3660}).verdict,
+            MARKET_ACCEPTED);
+}
+
+TEST_F(Admission, FundsAreCheckedAgainstWhatIsLeft) {
+  EXPECT_THAT(refused(Ask{.budget = "200", .cpus = 16, .limit_min = 600}),
+              HasSubstr("needs 160.00, available 100.00 on physics"));
+}
+
+TEST_F(Admission, UnseenAcceptanceIsDropped) {
+  ASSERT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
+            MARKET_ACCEPTED);
+  EXPECT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
+            MARKET_REJECTED);
+  world.now = kStart + 61;
+  world.step();
+  EXPECT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
+            MARKET_ACCEPTED);
+}
+
+TEST_F(Admission, SigmoidTakesTheBestPostedPair) {
+  // Worth 100 when done within two hours, next to nothing after four; 16 credits for the whole
+  // cluster.
+  const Answer worth_it = world.submit(Ask{.value = "100:2:00:00:4:00:00", .cpus = 16});
+  EXPECT_EQ(worth_it.verdict, MARKET_ACCEPTED) << worth_it.text;
+  const std::string text = refused(Ask{.value = "15:2:00:00:4:00:00", .cpus = 16});
+  EXPECT_THAT(text, HasSubstr("value is below its price"));
+}
+
+TEST(AdmissionPolicy, UnbidRefused) {
+  World world("unbid = \"refuse\";\n");
+  const Answer answer = world.submit(Ask{});
+  EXPECT_EQ(answer.verdict, MARKET_REJECTED);
+  EXPECT_EQ(answer.text, "market: this partition takes jobs with a bid only: add --budget=CREDITS");
+}
+
+TEST(AdmissionPolicy, BrokenConfigurationRefusesBidsAndNothingElse) {
+  std::vector<std::string> log;
+  Market market("/nonexistent/market.conf", "cluster",
+                [&](LogLevel, const std::string& line) { log.push_back(line); });
+  market.round(kStart);
+  market.round(kStart + 1);
+  market_submission_t submission{};
+  EXPECT_EQ(market.submit(submission, kStart).verdict, MARKET_NO_BID);
+  submission.budget = "1";
+  EXPECT_EQ(market.submit(submission, kStart).verdict, MARKET_REJECTED);
+  EXPECT_EQ(log.size(), 1u);
+  EXPECT_TRUE(market.pass(nullptr, 0, nullptr, 0, kStart).empty());
+}
+
+TEST(AdmissionPolicy, UnusableLedgerRunsUnbilledWhenConfigured) {
+  World world("on_error = \"unbilled\";\n");
+  Market market(world.folder() + "/market.conf", "cluster", [](LogLevel, const std::string&) {});
+  std::filesystem::rename(world.folder() + "/ledger.db", world.folder() + "/away");
+  market.round(kStart);
+  market_submission_t submission{};
+  submission.budget = "1";
+  EXPECT_EQ(market.submit(submission, kStart).verdict, MARKET_UNBILLED);
+}
+
+}  // namespace
+}  // namespace market::testing

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_cluster.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace market::testing {
+
+World::World(const std::string& settings, std::uint32_t nodes, std::uint32_t cores)
+    : node_up(nodes, true), cores_(cores) {
+  std::string name = (std::filesystem::temp_directory_path() / "market-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  folder_ = name;
+  const std::string database = folder_ + "/ledger.db";
+  std::ofstream(folder_ + "/market.conf") << "database = \"" << database << "\";\n" << settings;
+  auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
+  if (!opened) throw std::runtime_error(opened.error().text);
+  books_ = std::make_unique<ledger::Ledger>(std::move(*opened));
+  (void)books_->add_account("physics", "", now);
+  (void)books_->set_members("physics", {"root", "daemon"}, {});
+  restart_market();
+}
+
+World::~World() {
+  market_.reset();
+  books_.reset();
+  std::filesystem::remove_all(folder_);
+}
+
+void World::restart_market() {
+  market_ =
+      std::make_unique<Market>(folder_ + "/market.conf", "cluster",
+                               [this](LogLevel, const std::string& line) { log.push_back(line); });
+  sync();
+  tell_cluster();
+}
+
+void World::crash() {
+  market_.reset();
+  restart_market();
+}
+
+void World::tell_cluster() {
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t i = 0; i < node_up.size(); ++i) {
+    names.push_back(fmt::format("n{}", i + 1));
+    members.push_back(i);
+  }
+  std::vector<market_node_t> nodes;
+  for (std::uint32_t i = 0; i < node_up.size(); ++i) {
+    nodes.push_back({names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
+  }
+  market_partition_t partition{
+      "main", true, true, 0, 0, members.data(), static_cast<std::uint32_t>(members.size())};
+  market_cluster_t cluster{};
+  cluster.nodes = nodes.data();
+  cluster.node_count = static_cast<std::uint32_t>(nodes.size());
+  cluster.partitions = &partition;
+  cluster.partition_count = 1;
+  market_->update_cluster(cluster, now);
+}
+
+Answer World::submit(const Ask& ask) {
+  market_submission_t submission{};
+  submission.size.min_cpus = ask.cpus;
+  submission.size.tasks = ask.cpus;
+  submission.uid = ask.uid;
+  submission.account = ask.account.empty() ? nullptr : ask.account.c_str();
+  submission.partition = ask.partition.empty() ? nullptr : ask.partition.c_str();
+  submission.time_limit_min = ask.limit_min;
+  submission.begin = ask.begin;
+  submission.deadline = ask.deadline;
+  submission.array_tasks = ask.array;
+  submission.held = ask.held;
+  submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
+  submission.value = ask.value.empty() ? nullptr : ask.value.c_str();
+  return market_->submit(submission, now);
+}
+
+std::uint32_t World::run(const Ask& ask, Answer* out) {
+  const Answer answer = submit(ask);
+  if (out != nullptr) *out = answer;
+  if (answer.verdict == MARKET_REJECTED) return 0;
+  FakeJob job;
+  job.id = next_id_++;
+  job.uid = ask.uid;
+  job.held = ask.held || answer.verdict == MARKET_WAITING;
+  job.submit = now;
+  job.begin = ask.begin;
+  job.deadline = ask.deadline;
+  job.limit_min = ask.limit_min;
+  job.cpus = ask.cpus;
+  job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
+  job.account = answer.account.empty() ? ask.account : answer.account;
+  job.comment = answer.admin_comment;
+  job.tres = fmt::format("cpu={},node=1,billing={}", ask.cpus, ask.cpus);
+  if (ask.array > 0) {
+    job.array_job = job.id;
+    job.tasks_pending = ask.array;
+    job.task = 0;
+  }
+  jobs[job.id] = job;
+  return job.id;
+}
+
+std::string World::query(const std::string& json, std::uint32_t uid, bool is_operator) {
+  market_submission_t submission{};
+  submission.uid = uid;
+  submission.is_operator = is_operator;
+  submission.query = json.c_str();
+  return market_->submit(submission, now).text;
+}
+
+void World::allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs) {
+  auto& words = core_words_[job.id];
+  for (const auto& [node, cores] : job.cores) {
+    std::uint64_t word = 0;
+    for (const std::uint32_t core : cores) word |= std::uint64_t{1} << core;
+    words[node] = word;
+    allocs.push_back({node, 0, &words[node], 1});
+  }
+}
+
+void World::gather(std::vector<market_job_t>& seen) {
+  allocs_.clear();
+  core_words_.clear();
+  for (auto& [id, job] : jobs) {
+    if (!market_wants_job_here(job)) continue;
+    market_job_t record{};
+    record.job_id = id;
+    record.array_job_id = job.array_job;
+    record.array_task_id = job.task;
+    record.array_tasks_pending = job.tasks_pending;
+    record.restart = job.restart;
+    record.uid = job.uid;
+    record.state = job.state;
+    record.held = job.held;
+    record.dependent = job.dependent;
+    record.submit = job.submit;
+    record.begin = job.begin;
+    record.deadline = job.deadline;
+    record.start = job.start;
+    record.end = job.state == MARKET_JOB_RUNNING
+                     ? job.start + job.limit_min * Time{60} + job.suspended
+                     : job.end;
+    record.suspended_s = job.suspended;
+    record.time_limit_min = job.limit_min;
+    record.site_factor = job.site_factor;
+    record.user = "root";
+    record.account = job.account.c_str();
+    record.partition = "main";
+    record.admin_comment = job.comment.c_str();
+    record.state_desc = job.state_desc.c_str();
+    record.resv_name = job.resv.c_str();
+    record.tres_req = job.tres.c_str();
+    record.tres_alloc = job.tres.c_str();
+    record.size.min_cpus = job.cpus;
+    record.size.tasks = job.cpus;
+    record.cancelled_by = UINT32_MAX;
+    auto& allocs = allocs_[id];
+    allocs_of(job, allocs);
+    record.allocs = allocs.data();
+    record.alloc_count = static_cast<std::uint32_t>(allocs.size());
+    seen.push_back(record);
+  }
+}
+
+bool World::market_wants_job_here(const FakeJob& job) const {
+  return job.state == MARKET_JOB_RUNNING || is_market_comment(job.comment);
+}
+
+void World::step() {
+  std::vector<market_job_t> seen;
+  gather(seen);
+  std::vector<const char*> names;
+  for (const auto& [name, reservation] : reservations) names.push_back(name.c_str());
+  const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
+  orders_given += orders.size();
+  for (const market_order_t& order : orders) obey_order(order);
+  for (auto& [id, job] : jobs) {
+    if (job.state == MARKET_JOB_RUNNING && now >= job.start + job.runtime + job.suspended)
+      end(job, MARKET_JOB_COMPLETED);
+  }
+  schedule();
+}
+
+void World::advance(Time until, Time seconds) {
+  while (now < until) {
+    step();
+    sync();
+    now = std::min(until, now + seconds);
+  }
+  step();
+  sync();
+}
+
+void World::end(FakeJob& job, int state) {
+  if (job.start == 0 || job.state == MARKET_JOB_PENDING) job.start = now;
+  job.end = now;
+  job.state = state;
+  market_job_t record{};
+  std::vector<market_job_t> seen;
+  gather(seen);
+  for (const market_job_t& candidate : seen) {
+    if (candidate.job_id == job.id) record = candidate;
+  }
+  if (record.job_id != job.id) return;
+  record.end = now;
+  if (const auto comment = market_->job_ended(record, now)) job.comment = *comment;
+  job.cores.clear();
+  job.ended_told = true;
+}
+
+void World::requeue(FakeJob& job, int state) {
+  end(job, state);
+  ++job.restart;
+  job.state = MARKET_JOB_PENDING;
+  job.start = job.end = 0;
+  job.resv.clear();
+}
+
+bool World::reserve(const market_order_t& order) {
+  FakeReservation made{order.start, order.end, order.uid, {}};
+  for (std::uint32_t i = 0; i < order.alloc_count; ++i) {
+    const market_alloc_t& alloc = order.allocs[i];
+    if (!node_up[alloc.node]) return false;
+    for (std::uint32_t core = 0; core < cores_; ++core) {
+      if ((alloc.core_words[0] >> core & 1) != 0) made.cores[alloc.node].insert(core);
+    }
+  }
+  const auto overlaps = [&](const auto& cores) {
+    for (const auto& [node, set] : cores) {
+      const auto mine = made.cores.find(node);
+      if (mine == made.cores.end()) continue;
+      for (const std::uint32_t core : set) {
+        if (mine->second.contains(core)) return true;
+      }
+    }
+    return false;
+  };
+  for (const auto& [name, other] : reservations) {
+    if (other.start < made.end && made.start < other.end && overlaps(other.cores)) return false;
+  }
+  for (const auto& [id, job] : jobs) {
+    if (job.state == MARKET_JOB_RUNNING && job.start + job.limit_min * Time{60} > made.start &&
+        overlaps(job.cores)) {
+      return false;
+    }
+  }
+  reservations[order.name] = made;
+  return true;
+}
+
+void World::obey_order(const market_order_t& order) {
+  if (!obey) return;
+  const auto found = jobs.find(order.job_id);
+  FakeJob* job = found == jobs.end() ? nullptr : &found->second;
+  const std::string name = order.name == nullptr ? "" : order.name;
+  switch (order.kind) {
+    case MARKET_SET_PRIORITY:
+      job->site_factor = order.number;
+      break;
+    case MARKET_HOLD:
+      job->held = true;
+      job->state_desc = order.text;
+      break;
+    case MARKET_RELEASE:
+      job->held = false;
+      break;
+    case MARKET_RESERVE:
+      if (!reserve(order)) {
+        faults.push_back(
+            fmt::format("{}: refused {} at {}", now - kStart, name, order.start - kStart));
+        market_->order_failed(order, "nodes busy", now);
+      }
+      break;
+    case MARKET_EXTEND: {
+      const auto reservation = reservations.find(name);
+      if (reservation != reservations.end()) reservation->second.end = order.end;
+      break;
+    }
+    case MARKET_UNRESERVE:
+      reservations.erase(name);
+      for (auto& [id, bound] : jobs) {
+        if (bound.resv == name && bound.state == MARKET_JOB_PENDING) bound.resv.clear();
+      }
+      break;
+    case MARKET_BIND:
+      if (reservations.contains(name)) {
+        job->resv = name;
+      } else {
+        market_->order_failed(order, "no such reservation", now);
+      }
+      break;
+    case MARKET_UNBIND:
+      job->resv.clear();
+      break;
+    case MARKET_SPLIT:
+      for (std::uint32_t task = 1; task < job->tasks_pending; ++task) {
+        FakeJob part = *job;
+        part.id = next_id_++;
+        part.task = task;
+        part.tasks_pending = 0;
+        jobs[part.id] = part;
+      }
+      job->tasks_pending = 0;
+      break;
+    case MARKET_SET_COMMENT:
+      job->comment = order.text;
+      break;
+    case MARKET_SET_REASON:
+      job->state_desc = order.text == nullptr ? "" : order.text;
+      break;
+    default:
+      faults.push_back("unknown order");
+  }
+}
+
+bool World::taken(std::uint32_t node, std::uint32_t core, const FakeJob& job, Time until) const {
+  for (const auto& [id, other] : jobs) {
+    const auto held = other.cores.find(node);
+    if (other.state == MARKET_JOB_RUNNING && held != other.cores.end() &&
+        held->second.contains(core))
+      return true;
+  }
+  for (const auto& [name, reservation] : reservations) {
+    const auto held = reservation.cores.find(node);
+    if (name != job.resv && reservation.start < until && reservation.end > now &&
+        held != reservation.cores.end() && held->second.contains(core)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool World::try_start(FakeJob& job) {
+  const Time until = now + job.limit_min * Time{60};
+  std::map<std::uint32_t, std::set<std::uint32_t>> chosen;
+  std::uint32_t count = 0;
+  const FakeReservation* inside = nullptr;
+  if (!job.resv.empty()) {
+    const auto found = reservations.find(job.resv);
+    if (found == reservations.end() || found->second.start > now || found->second.end < until)
+      return false;
+    inside = &found->second;
+  }
+  for (std::uint32_t node = 0; node < node_up.size() && count < job.cpus; ++node) {
+    if (!node_up[node]) continue;
+    for (std::uint32_t core = 0; core < cores_ && count < job.cpus; ++core) {
+      const bool allowed = inside == nullptr ||
+                           (inside->cores.contains(node) && inside->cores.at(node).contains(core));
+      if (!allowed || taken(node, core, job, until)) continue;
+      chosen[node].insert(core);
+      ++count;
+    }
+  }
+  if (count < job.cpus) return false;
+  job.cores = chosen;
+  job.state = MARKET_JOB_RUNNING;
+  job.start = now;
+  return true;
+}
+
+void World::schedule() {
+  std::vector<FakeJob*> queue;
+  for (auto& [id, job] : jobs) {
+    if (job.state == MARKET_JOB_PENDING && !job.held && !job.dependent && job.begin <= now &&
+        job.tasks_pending == 0) {
+      queue.push_back(&job);
+    }
+  }
+  std::stable_sort(queue.begin(), queue.end(), [](const FakeJob* a, const FakeJob* b) {
+    return a->site_factor > b->site_factor;
+  });
+  for (FakeJob* job : queue) try_start(*job);
+}
+
+ledger::Balance World::balance(const std::string& account) {
+  const auto accounts = books_->accounts();
+  for (const auto& info : *accounts) {
+    if (info.balance.account == account) return info.balance;
+  }
+  return {};
+}
+
+Money World::available(const std::string& account) {
+  return balance(account).available();
+}
+
+}  // namespace market::testing

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A small Slurm in virtual time: nodes with cores, jobs, reservations. It obeys the market's
+// orders, refuses what a real one would refuse, and starts what it can by priority.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/market/market.h"
+
+namespace market::testing {
+
+constexpr Time kStart = 1800000000;  // a multiple of a minute
+
+struct FakeJob {
+  std::uint32_t id = 0, array_job = 0, task = UINT32_MAX, restart = 0, uid = 0;
+  int state = MARKET_JOB_PENDING;
+  bool held = false, dependent = false;
+  Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
+  std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
+  Time runtime = 0;
+  std::string account, comment, state_desc, resv, tres;
+  std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
+  bool ended_told = false;
+};
+
+struct FakeReservation {
+  Time start = 0, end = 0;
+  std::uint32_t uid = 0;
+  std::map<std::uint32_t, std::set<std::uint32_t>> cores;
+};
+
+/// What a test submits; the rest has useful defaults.
+struct Ask {
+  std::string budget, value, account = "physics";
+  std::uint32_t cpus = 1, limit_min = 60, array = 0, uid = 0;
+  Time begin = 0, deadline = 0, runtime = 0;
+  bool held = false;
+  std::string partition;
+};
+
+class World {
+ public:
+  explicit World(const std::string& settings = "", std::uint32_t nodes = 4,
+                 std::uint32_t cores = 4);
+  ~World();
+
+  Market& market() { return *market_; }
+  ledger::Ledger& books() { return *books_; }
+  /// A round of the ledger's thread now.
+  void sync() { market_->round(now); }
+  /// Kills the façade without a flush and starts another.
+  void crash();
+  void restart_market();
+  void tell_cluster();
+
+  Answer submit(const Ask& ask);
+  /// As submit, and the job exists when it was accepted (or carries no bid); the id, 0 when
+  /// refused.
+  std::uint32_t run(const Ask& ask, Answer* answer = nullptr);
+  std::string query(const std::string& json, std::uint32_t uid = 0, bool is_operator = true);
+  /// One pass, orders obeyed; then ends and starts what is due.
+  void step();
+  /// Steps every `seconds` until `until`; the books are written after each.
+  void advance(Time until, Time seconds = 10);
+  void end(FakeJob& job, int state);
+  void requeue(FakeJob& job, int state);
+  FakeJob& job(std::uint32_t id) { return jobs.at(id); }
+  Money available(const std::string& account);
+  ledger::Balance balance(const std::string& account);
+
+  const std::string& folder() const { return folder_; }
+
+  Time now = kStart;
+  std::map<std::uint32_t, FakeJob> jobs;
+  std::map<std::string, FakeReservation> reservations;
+  std::vector<bool> node_up;
+  std::vector<std::string> log, faults;
+  std::size_t orders_given = 0;
+  bool obey = true;
+
+ private:
+  void obey_order(const market_order_t& order);
+  bool reserve(const market_order_t& order);
+  void schedule();
+  bool try_start(FakeJob& job);
+  bool taken(std::uint32_t node, std::uint32_t core, const FakeJob& job, Time until) const;
+  void gather(std::vector<market_job_t>& seen);
+  bool market_wants_job_here(const FakeJob& job) const;
+  void allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs);
+
+  std::string folder_;
+  std::uint32_t cores_;
+  std::uint32_t next_id_ = 100;
+  std::unique_ptr<Market> market_;
+  std::unique_ptr<ledger::Ledger> books_;
+  std::vector<std::uint64_t> words_;
+  std::map<std::uint32_t, std::vector<market_alloc_t>> allocs_;
+  std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> core_words_;
+};
+
+}  // namespace market::testing

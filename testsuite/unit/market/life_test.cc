@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The life of bids on a fake cluster with a real ledger: the scenarios users asked for, to the
+// number.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/market/comment.h"
+#include "fake_cluster.h"
+
+namespace market::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+Money credits(const char* text) {
+  return *Money::parse(text);
+}
+
+std::string settings(const std::string& more, const char* price = "1") {
+  return fmt::format("mechanism = \"first_fit\";\nprices = {{ fixed = \"{}\"; }};\n{}", price,
+                     more);
+}
+
+std::vector<ledger::Segment> bills(World& world) {
+  return *world.books().segments(ledger::SegmentFilter{});
+}
+
+TEST(Life, QuoteT1) {
+  const std::string weights =
+      "weights = ({ tres = \"cpu\"; weight = \"1\"; }, { tres = \"mem\"; weight = \"0.25\"; }, "
+      "{ tres = \"gres/gpu\"; weight = \"15\"; });";
+  const std::string ask =
+      R"({"verb":"quote","size":{"tasks":2,"min_cpus":2,"mem_per_node_mb":32768},"time_limit_s":10800,"account":"physics"})";
+  for (const auto& [rule, total, billing] :
+       {std::tuple{"sum", "3.00", 10.0}, std::tuple{"max_tres", "2.40", 8.0}}) {
+    World world(fmt::format(
+        "mechanism = \"first_fit\";\nprices = {{ fixed = \"0.1\"; rule = \"{}\"; {} }};\n", rule,
+        weights));
+    ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+    world.sync();
+    const json answer = json::parse(world.query(ask));
+    ASSERT_TRUE(answer["ok"].get<bool>()) << answer.dump();
+    EXPECT_EQ(answer["rows"][0]["price"], total);
+    EXPECT_EQ(answer["billing"].get<double>(), billing);
+    EXPECT_EQ(answer["hours"].get<double>(), 3.0);
+    EXPECT_EQ(answer["available"], "100.00");
+    EXPECT_THAT(answer["text"].get<std::string>(), HasSubstr("Nothing was reserved"));
+    EXPECT_EQ(world.balance("physics").liens, Money());
+  }
+}
+
+TEST(Life, LienRaceT2) {
+  World world(settings("charge = \"used\";\nno_funds = \"wait\";\n"));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const Ask sixty{.budget = "60", .cpus = 4, .limit_min = 900, .runtime = 900 * 60 / 4};
+  Answer first, second;
+  const std::uint32_t a = world.run(sixty, &first);
+  const std::uint32_t b = world.run(sixty, &second);
+  EXPECT_EQ(first.verdict, MARKET_ACCEPTED);
+  EXPECT_EQ(second.verdict, MARKET_WAITING);
+  EXPECT_THAT(second.text, HasSubstr("needs 60.00, available 40.00"));
+  world.advance(kStart + 60);
+  EXPECT_EQ(world.job(a).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(world.available("physics"), credits("40"));
+  EXPECT_THAT(world.job(b).state_desc, HasSubstr("market: needs 60.00, available 40.00"));
+  const json why = json::parse(world.query(fmt::format(R"({{"verb":"why","job":"{}"}})", b)));
+  EXPECT_EQ(why["code"], "NO_FUNDS");
+  EXPECT_THAT(why["text"].get<std::string>(), HasSubstr(fmt::format("job {} (root) 60.00", a)));
+  world.advance(world.job(a).start + 900 * 60 / 4);
+  world.advance(world.now + 30);
+  EXPECT_EQ(world.job(a).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("85"));
+  EXPECT_EQ(world.balance("physics").liens, credits("60"));
+  EXPECT_EQ(world.job(b).state, MARKET_JOB_RUNNING);
+}
+
+TEST(Life, SecondIsRefusedWhenTheSiteSaysSoT2) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const Ask sixty{.budget = "60", .cpus = 4, .limit_min = 900};
+  EXPECT_EQ(world.submit(sixty).verdict, MARKET_ACCEPTED);
+  const Answer second = world.submit(sixty);
+  EXPECT_EQ(second.verdict, MARKET_REJECTED);
+  EXPECT_EQ(second.text, "market: needs 60.00, available 40.00 on physics");
+}
+
+TEST(Life, ArrayT3) {
+  const Ask array{.budget = "10", .cpus = 1, .limit_min = 600, .array = 10};
+  World whole(settings(""));
+  ASSERT_TRUE(whole.books().deposit("physics", credits("55"), "", kStart));
+  whole.sync();
+  EXPECT_EQ(whole.submit(array).text, "market: needs 100.00, available 55.00 on physics");
+
+  World world(settings("charge = \"used\";\narrays = \"per_task\";\nno_funds = \"wait\";\n"));
+  ASSERT_TRUE(world.books().deposit("physics", credits("55"), "", kStart));
+  world.sync();
+  Answer answer;
+  world.run(array, &answer);
+  EXPECT_EQ(answer.verdict, MARKET_WAITING);  // the market releases the tasks it could fund
+  EXPECT_THAT(answer.text, HasSubstr("market: 5 tasks accepted for 50.00"));
+  world.advance(kStart + 60);
+  EXPECT_EQ(world.jobs.size(), 10u);
+  EXPECT_EQ(world.balance("physics").liens, credits("50"));
+  EXPECT_EQ(world.books().open_liens("cluster")->size(), 5u);
+  std::vector<FakeJob*> waiting, running;
+  for (auto& [id, job] : world.jobs) (job.held ? waiting : running).push_back(&job);
+  ASSERT_EQ(waiting.size(), 5u);
+  EXPECT_THAT(waiting[0]->state_desc, HasSubstr("[NO_FUNDS]"));
+  world.end(*waiting[3], MARKET_JOB_CANCELLED);
+  world.end(*waiting[4], MARKET_JOB_CANCELLED);
+  world.advance(running[0]->start + 300 * 60);
+  world.end(*running[0], MARKET_JOB_CANCELLED);
+  world.advance(world.now + 30);
+  EXPECT_EQ(world.balance("physics").posted, credits("50"));
+  EXPECT_EQ(world.balance("physics").liens, credits("50"));
+  EXPECT_FALSE(waiting[0]->held);
+}
+
+TEST(Life, RefundsT4) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const Ask twelve{.budget = "12", .cpus = 4, .limit_min = 180};
+  const std::uint32_t id = world.run(twelve);
+  world.advance(kStart + 600);
+  ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+  world.requeue(world.job(id), MARKET_JOB_NODE_FAIL);
+  EXPECT_EQ(read_comment(world.job(id).comment)->charged, Money());
+  world.advance(kStart + 600 + 180 * 60 + 120);
+  ASSERT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  const auto lines = bills(world);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].charged + lines[1].charged, credits("12"));
+  EXPECT_EQ(world.balance("physics").posted, credits("88"));
+  for (const int state :
+       {MARKET_JOB_TIMEOUT, MARKET_JOB_OUT_OF_MEMORY, MARKET_JOB_CANCELLED, MARKET_JOB_FAILED}) {
+    const Money before = world.balance("physics").posted;
+    const std::uint32_t other = world.run(twelve);
+    world.advance(world.now + 60);
+    ASSERT_EQ(world.job(other).state, MARKET_JOB_RUNNING);
+    world.end(world.job(other), state);
+    world.sync();
+    EXPECT_EQ(before - world.balance("physics").posted, credits("12")) << state;
+  }
+}
+
+// Four runs of 64, 74, 101 and 35 minutes at 0.6 an hour.
+Money requeued_three_times(const std::string& policy) {
+  World world(settings("charge = \"used\";\n" + policy, "0.6"));
+  EXPECT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "2", .limit_min = 120, .runtime = 35 * 60});
+  for (const Time minutes : {64, 74, 101}) {
+    world.advance(world.now + 30, 1);
+    EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+    const Time end = world.job(id).start + minutes * 60;
+    world.job(id).runtime = 1000000;
+    world.advance(end, 60);
+    world.now = end;
+    world.requeue(world.job(id), MARKET_JOB_PREEMPTED);
+    world.job(id).runtime = 35 * 60;
+  }
+  world.advance(world.now + 40 * 60, 1);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(bills(world).size(), 4u);
+  return credits("100") - world.balance("physics").posted;
+}
+
+TEST(Life, RequeueT5) {
+  EXPECT_EQ(requeued_three_times("").to_string(), "0.35");
+  EXPECT_EQ(requeued_three_times("ends = { preempted = \"charge\"; };\n").to_string(), "2.74");
+}
+
+TEST(Life, WhyWaitingT12) {
+  World world(settings("no_funds = \"wait\";\n"));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const auto why = [&](std::uint32_t id) {
+    return json::parse(world.query(fmt::format(R"({{"verb":"why","job":"{}"}})", id)));
+  };
+  const std::uint32_t planned =
+      world.run(Ask{.budget = "20", .cpus = 16, .limit_min = 60, .begin = kStart + 7200});
+  const std::uint32_t outbid =
+      world.run(Ask{.budget = "2", .cpus = 1, .limit_min = 120, .begin = kStart + 7200});
+  const std::uint32_t poor = world.run(Ask{.budget = "90", .cpus = 4, .limit_min = 1320});
+  world.advance(kStart + 10);
+  EXPECT_EQ(why(planned)["code"], "PLANNED");
+  world.job(outbid).limit_min = 240;
+  world.advance(kStart + 20);
+  EXPECT_EQ(why(outbid)["code"], "OUTBID");
+  EXPECT_THAT(why(outbid)["text"].get<std::string>(),
+              HasSubstr("budget is 2.00, the price now is 4.00"));
+  EXPECT_TRUE(world.job(outbid).held);
+  EXPECT_EQ(why(poor)["code"], "NO_FUNDS");
+  EXPECT_THAT(why(poor)["text"].get<std::string>(),
+              HasSubstr("needs 88.00, available 84.00 on physics"));
+  world.node_up = {true, false, false, false};
+  world.tell_cluster();
+  world.advance(kStart + 30);
+  EXPECT_EQ(why(planned)["code"], "RESOURCES");
+  // A better bid is taken at once; less than the accepted price is not.
+  const auto rebid = [&](std::uint32_t id, const char* budget) {
+    return json::parse(
+        world.query(fmt::format(R"({{"verb":"rebid","job":"{}","budget":"{}"}})", id, budget)));
+  };
+  EXPECT_TRUE(rebid(outbid, "4")["ok"].get<bool>());
+  world.advance(kStart + 40);
+  EXPECT_FALSE(world.job(outbid).held);
+  EXPECT_EQ(read_comment(world.job(outbid).comment)->price, credits("4"));
+  EXPECT_FALSE(rebid(outbid, "3.99")["ok"].get<bool>());
+  EXPECT_TRUE(rebid(outbid, "5")["ok"].get<bool>());
+}
+
+TEST(Life, OverwrittenByNobodyElse) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 60});
+  world.advance(kStart + 30);
+  EXPECT_FALSE(json::parse(world.query(
+      fmt::format(R"({{"verb":"rebid","job":"{}","budget":"9"}})", id), 1, false))["ok"]
+                   .get<bool>());
+  EXPECT_TRUE(
+      json::parse(world.query(fmt::format(R"({{"verb":"why","job":"{}"}})", id), 1, false))["ok"]
+          .get<bool>());
+  EXPECT_FALSE(json::parse(world.query(fmt::format(R"({{"verb":"why","job":"{}"}})", id), 65534,
+                                       false))["ok"]
+                   .get<bool>());
+  for (const char* bad : {"", "{", "[]", "{\"verb\":7}", "{\"verb\":\"why\",\"job\":\"1_\"}",
+                          "\xff\xfe", "{\"verb\":\"quote\"}"}) {
+    const json answer = json::parse(world.query(bad, 1, false));
+    EXPECT_FALSE(answer["ok"].get<bool>()) << bad;
+  }
+}
+
+TEST(Life, CancelledBeforeStartCostsNothing) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .begin = kStart + 3600});
+  world.advance(kStart + 30);
+  EXPECT_EQ(world.balance("physics").liens, credits("1"));
+  EXPECT_EQ(world.reservations.size(), 1u);
+  world.end(world.job(id), MARKET_JOB_CANCELLED);
+  world.advance(kStart + 60);
+  EXPECT_EQ(world.balance("physics").liens, Money());
+  EXPECT_EQ(world.balance("physics").posted, credits("100"));
+  EXPECT_TRUE(world.reservations.empty());
+}
+
+TEST(Life, TellingTheEndTwiceChangesNothing) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 10});
+  world.advance(kStart + 900);
+  FakeJob& job = world.job(id);
+  ASSERT_EQ(job.state, MARKET_JOB_COMPLETED);
+  const std::string comment = job.comment;
+  EXPECT_THAT(comment, HasSubstr("\"quoted\":\"0.166667\""));
+  job.cores.clear();
+  world.end(job, MARKET_JOB_COMPLETED);
+  world.sync();
+  EXPECT_EQ(job.comment, comment);
+  world.crash();
+  world.advance(world.now + 120);
+  EXPECT_EQ(credits("100") - world.balance("physics").posted, credits("0.166667"));
+}
+
+TEST(Life, LateIsRefunded) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 60});
+  world.advance(kStart + 60);
+  world.job(id).suspended = 600;  // an administrator suspends it for ten minutes
+  world.advance(kStart + 3600 + 900);
+  ASSERT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("100"));
+  const auto lines = bills(world);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].charged, credits("1"));
+  EXPECT_EQ(lines[0].refunded, credits("1"));
+}
+
+TEST(Life, WithdrawnFundsRevokeTheAcceptance) {
+  World world(settings("no_funds = \"wait\";\n"));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id =
+      world.run(Ask{.budget = "90", .cpus = 1, .limit_min = 3600, .begin = kStart + 3600});
+  ASSERT_TRUE(world.books().withdraw("physics", credits("50"), "", kStart));
+  world.advance(kStart + 30);
+  EXPECT_TRUE(world.job(id).held);
+  EXPECT_THAT(world.job(id).state_desc, HasSubstr("[NO_FUNDS]"));
+  EXPECT_EQ(world.balance("physics").liens, Money());
+  ASSERT_TRUE(world.books().deposit("physics", credits("50"), "", kStart));
+  world.advance(kStart + 60);
+  EXPECT_FALSE(world.job(id).held);
+  EXPECT_EQ(world.balance("physics").liens, credits("60"));
+}
+
+TEST(Life, ChangesArePricedOrRefused) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 120, .begin = kStart + 3600});
+  world.advance(kStart + 30);
+  std::string text;
+  market_change_t change{};
+  change.job_id = id;
+  change.time_limit_min = 600;
+  EXPECT_EQ(world.market().modify(change, world.now, text), MARKET_REJECTED);
+  EXPECT_THAT(text, HasSubstr("market: the change needs 10.00, budget is 5.00"));
+  change.time_limit_min = 240;
+  EXPECT_EQ(world.market().modify(change, world.now, text), MARKET_ACCEPTED);
+  world.job(id).limit_min = 240;
+  world.advance(kStart + 60);
+  EXPECT_EQ(world.balance("physics").liens, credits("4"));
+  EXPECT_EQ(read_comment(world.job(id).comment)->price, credits("4"));
+  world.job(id).limit_min = 60;
+  world.advance(kStart + 90);
+  EXPECT_EQ(world.balance("physics").liens, credits("1"));
+  change.job_id = 999;
+  EXPECT_EQ(world.market().modify(change, world.now, text), MARKET_NO_BID);
+}
+
+TEST(Life, NodeDownUnderAPromiseMovesIt) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "50",
+                                         .cpus = 4,
+                                         .limit_min = 60,
+                                         .begin = kStart + 3600,
+                                         .deadline = kStart + 4 * 3600});
+  world.advance(kStart + 30);
+  ASSERT_EQ(world.reservations.size(), 1u);
+  const std::uint32_t node = world.reservations.begin()->second.cores.begin()->first;
+  world.node_up[node] = false;
+  world.tell_cluster();
+  world.advance(kStart + 60);
+  ASSERT_EQ(world.reservations.size(), 1u);
+  EXPECT_NE(world.reservations.begin()->second.cores.begin()->first, node);
+  world.advance(kStart + 3 * 3600);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_LE(world.job(id).end, kStart + 4 * 3600);
+  EXPECT_EQ(world.balance("physics").posted, credits("96"));
+}
+
+TEST(Life, FreedNodesLetJobsStartEarlier) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t first = world.run(Ask{.budget = "50", .cpus = 16, .limit_min = 120});
+  const std::uint32_t second = world.run(Ask{.budget = "50", .cpus = 16, .limit_min = 60});
+  world.advance(kStart + 60);
+  EXPECT_GE(read_comment(world.job(second).comment)->start, kStart + 7200);
+  world.end(world.job(first), MARKET_JOB_COMPLETED);
+  world.advance(world.now + 30);
+  EXPECT_EQ(world.job(second).state, MARKET_JOB_RUNNING);
+  EXPECT_TRUE(world.faults.empty()) << world.faults.front();
+}
+
+TEST(Life, HeldPastItsStartIsPlannedAgain) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 60, .held = true});
+  world.advance(kStart + 1800);
+  EXPECT_TRUE(world.reservations.empty());
+  EXPECT_TRUE(world.job(id).held);
+  world.job(id).held = false;
+  world.advance(kStart + 2 * 3600);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("99"));
+}
+
+TEST(Life, QuietPassGivesNoOrders) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  for (int i = 0; i < 3; ++i) world.run(Ask{.budget = "50", .cpus = 16, .limit_min = 120});
+  world.advance(kStart + 60);
+  const std::size_t before = world.orders_given;
+  world.advance(kStart + 600);
+  EXPECT_EQ(world.orders_given, before);
+}
+
+}  // namespace
+}  // namespace market::testing
