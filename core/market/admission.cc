@@ -33,10 +33,10 @@ Answer Market::submit(const market_submission_t& submission, Time now) {
 }
 
 Answer Market::unavailable() const {
-  const char* what = !has_config_      ? "its configuration cannot be read"
-                     : !books_usable_  ? "its books cannot be used"
-                     : !cluster_known_ ? "it is starting"
-                                       : "too much is waiting for its books";
+  const char* what = !has_config_                           ? "its configuration cannot be read"
+                     : !books_usable_                       ? "its books cannot be used"
+                     : !cluster_known_ || pass_number_ == 0 ? "it is starting"
+                                                            : "too much is waiting for its books";
   if (has_config_ && config_.on_error == OnError::kUnbilled) {
     return Answer{
         MARKET_UNBILLED,

@@ -205,6 +205,7 @@ void Market::place_adopted(Time now) {
     const Time start = std::max(now, job->terms.start);
     auto choice = earliest_place(job->bid.request, start, start, booking_key(*job));
     if (choice) place(*job, std::move(*choice));
+    job->comment_due = true;
   }
 }
 

@@ -148,8 +148,10 @@ class Market {
   ledger::Segment segment_of(const Job& job) const;
   void set_lien(Job& job, Money amount);
   void void_lien(Job& job, const std::string& note);
+  /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const {
-    return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr;
+    return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr &&
+           pass_number_ > 0;
   }
   bool trades(std::string_view partition) const;
 

@@ -38,6 +38,7 @@ void World::restart_market() {
                                [this](LogLevel, const std::string& line) { log.push_back(line); });
   sync();
   tell_cluster();
+  run_pass();
 }
 
 void World::crash() {
@@ -175,7 +176,7 @@ bool World::market_wants_job_here(const FakeJob& job) const {
   return job.state == MARKET_JOB_RUNNING || is_market_comment(job.comment);
 }
 
-void World::step() {
+void World::run_pass() {
   std::vector<market_job_t> seen;
   gather(seen);
   std::vector<const char*> names;
@@ -183,6 +184,10 @@ void World::step() {
   const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
   orders_given += orders.size();
   for (const market_order_t& order : orders) obey_order(order);
+}
+
+void World::step() {
+  run_pass();
   for (auto& [id, job] : jobs) {
     if (job.state == MARKET_JOB_RUNNING && now >= job.start + job.runtime + job.suspended)
       end(job, MARKET_JOB_COMPLETED);

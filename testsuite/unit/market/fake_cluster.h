@@ -85,6 +85,7 @@ class World {
   bool obey = true;
 
  private:
+  void run_pass();
   void obey_order(const market_order_t& order);
   bool reserve(const market_order_t& order);
   void schedule();
