@@ -108,7 +108,7 @@ function(slurm_headers target)
     message(FATAL_ERROR "Slurm's headers in ${tree} are of ${VERSION}, the installed slurmctld is ${installed}: "
                         "a plugin must be built for exactly the slurmctld that loads it")
   endif()
-  # Slurm counts in decimal digits written as hexadecimal only by accident: each part is one byte of the number.
+  # Each part of the version is one byte of the number.
   math(EXPR number "(${MAJOR} << 16) + (${MINOR} << 8) + ${MICRO}" OUTPUT_FORMAT HEXADECIMAL)
   set(generated ${CMAKE_BINARY_DIR}/slurm-headers/generated)
   set(SLURM_NUMBER ${number})

@@ -47,13 +47,13 @@ static void read_nodes(market_cluster_t* cluster, arena_t* arena) {
 
 static const uint32_t* node_indices(bitstr_t* bits, arena_t* arena, uint32_t* count) {
   uint32_t* out;
-  int last;
+  bitoff_t last;
 
   *count = 0;
   if (!bits || !bit_set_count(bits)) return NULL;
   out = arena_array(arena, bit_set_count(bits), sizeof(*out));
   last = bit_fls(bits);
-  for (int i = bit_ffs(bits); i <= last; i++)
+  for (bitoff_t i = bit_ffs(bits); i <= last; i++)
     if (bit_test(bits, i)) out[(*count)++] = i;
   return out;
 }

@@ -225,12 +225,12 @@ static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t
   const job_resources_t* held = job->job_resrcs;
   uint32_t first_core = 0, host = 0;
   market_alloc_t* allocs;
-  int last;
+  bitoff_t last;
 
   if (!held || !held->node_bitmap) return;
   allocs = arena_array(arena, bit_set_count(held->node_bitmap), sizeof(*allocs));
   last = bit_fls(held->node_bitmap);
-  for (int i = bit_ffs(held->node_bitmap); i >= 0 && i <= last; i++) {
+  for (bitoff_t i = bit_ffs(held->node_bitmap); i >= 0 && i <= last; i++) {
     const node_record_t* node;
 
     if (!bit_test(held->node_bitmap, i) || !(node = node_record_table_ptr[i])) continue;

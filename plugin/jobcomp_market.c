@@ -35,7 +35,7 @@ void jobcomp_market_close(void) {
   if (handle == PLUGIN_INVALID_HANDLE) return;
   plugin_unload(handle);
   handle = PLUGIN_INVALID_HANDLE;
-  memset(&site_jobcomp, 0, sizeof(site_jobcomp));
+  site_jobcomp = (site_jobcomp_t){0};
 }
 
 void jobcomp_market_settle(job_record_t* job) {

@@ -20,7 +20,7 @@ static atomic_bool in_pass;
 static arena_t arena;
 
 // Time under lock, for the report.
-static struct {
+static struct time_held {
   uint64_t passes, total_us, longest_us;
   time_t since;
 } held;
@@ -52,8 +52,7 @@ static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t o
   verbose("market: %" PRIu64 " passes, %" PRIu64 " us under lock on average, %" PRIu64
           " us at most",
           held.passes, held.total_us / held.passes, held.longest_us);
-  memset(&held, 0, sizeof(held));
-  held.since = now;
+  held = (struct time_held){.since = now};
 }
 
 // The jobs the market wants, in the arena.

@@ -68,7 +68,7 @@ static outcome_t split(job_record_t* job) {
       job->array_task_id != NO_VAL)
     return nothing_to_do();
   while (job->array_recs && job->array_recs->task_id_bitmap && job->array_task_id == NO_VAL) {
-    int task = bit_ffs(job->array_recs->task_id_bitmap);
+    bitoff_t task = bit_ffs(job->array_recs->task_id_bitmap);
     job_record_t* rest;
 
     if (task < 0) break;

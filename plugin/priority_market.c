@@ -27,7 +27,7 @@ void priority_market_close(void) {
   market_thread_stop();
   plugin_unload(handle);
   handle = PLUGIN_INVALID_HANDLE;
-  memset(&multifactor, 0, sizeof(multifactor));
+  multifactor = (multifactor_t){0};
 }
 
 void priority_market_start(void) {

@@ -59,14 +59,14 @@ static const char* make_place(const market_order_t* order, place_t* place) {
 // Whether the job's cores and the place have one in common.
 static bool job_holds(const job_record_t* job, const place_t* place) {
   const job_resources_t* held = job->job_resrcs;
-  int last, local = 0;
+  bitoff_t last, local = 0;
 
   if (!held || !held->node_bitmap || !bit_overlap_any(held->node_bitmap, place->nodes))
     return false;
   last = bit_fls(held->node_bitmap);
-  for (int i = bit_ffs(held->node_bitmap); i <= last; i++) {
+  for (bitoff_t i = bit_ffs(held->node_bitmap); i <= last; i++) {
     const node_record_t* node;
-    int first;
+    bitoff_t first;
 
     if (!bit_test(held->node_bitmap, i) || !(node = node_record_table_ptr[i])) continue;
     first = cr_get_coremap_offset(i);
@@ -133,7 +133,7 @@ static uint64_t count_cpus(const place_t* place) {
 
   for (int i = 0; i < node_record_count; i++) {
     const node_record_t* node = node_record_table_ptr[i];
-    int first = cr_get_coremap_offset(i);
+    bitoff_t first = cr_get_coremap_offset(i);
 
     for (int core = 0; node && bit_test(place->nodes, i) && core < node->tot_cores; core++)
       cpus += bit_test(place->cores, first + core) ? MAX(node->threads, 1) : 0;

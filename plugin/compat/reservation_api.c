@@ -28,11 +28,7 @@ void compat_record_reservation(slurmctld_resv_t* resv) {
       .time_end = resv->end_time,
   };
 
-#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   record.node_inx = acct_storage_g_node_inx(acct_db_conn, resv->node_list);
-#else
-  record.node_inx = acct_storage_g_node_inx(acct_db_conn, resv->node_list);
-#endif
   acct_storage_g_modify_reservation(acct_db_conn, &record);
   xfree(record.node_inx);
 }
