@@ -126,21 +126,45 @@ cluster_new() {
   cluster_watch
 }
 
+# cluster_set KEY VALUE: a key of market.conf, "prices.floor" for one in a group; lists and the few plain integers are
+# written as they are, everything else as a string.
+cluster_set() {
+  case $1:$2 in
+    *:[\(\[]* | *interval_ms:* | priority:* | max_array_tasks:*) CLUSTER_CONF_KEYS[$1]=$2 ;;
+    *) CLUSTER_CONF_KEYS[$1]="\"$2\"" ;;
+  esac
+}
+
 # Short slots and a fast market's thread, so that tests end soon.
 cluster_market_defaults() {
-  CLUSTER_CONF_KEYS=(
-    [database]="\"$CLUSTER_DIR/ledger/market.db\""
-    [slot]='"10"'
-    [start_slack]='"10"'
-    [interval_ms]='250'
-  )
+  cluster_set database "$CLUSTER_DIR/ledger/market.db"
+  cluster_set planning.slot 0:10
+  cluster_set planning.start_slack 0:10
+  cluster_set planning.interval_ms 250
 }
 
 cluster_write_market_conf() {
-  local key
-  for key in $(printf '%s\n' "${!CLUSTER_CONF_KEYS[@]}" | sort); do
-    printf '%s = %s;\n' "$key" "${CLUSTER_CONF_KEYS[$key]}"
+  local key group='' name
+  for key in $(printf '%s\n' "${!CLUSTER_CONF_KEYS[@]}" | grep -v '\.' | sort) \
+    $(printf '%s\n' "${!CLUSTER_CONF_KEYS[@]}" | grep '\.' | sort); do
+    name=${key#*.}
+    if [[ $key == *.* && ${key%%.*} != "$group" ]]; then
+      [[ -z $group ]] || echo '};'
+      group=${key%%.*}
+      echo "$group: {"
+    fi
+    echo "$name = ${CLUSTER_CONF_KEYS[$key]};"
   done >"$CLUSTER_DIR/etc/market.conf"
+  [[ -z $group ]] || echo '};' >>"$CLUSTER_DIR/etc/market.conf"
+}
+
+# cluster_reset [KEY VALUE]…: a new market.conf for a market that runs.
+cluster_reset() {
+  while [[ $# -gt 0 ]]; do
+    cluster_set "$1" "$2"
+    shift 2
+  done
+  cluster_write_market_conf && cluster_share && scontrol reconfigure && sleep 1
 }
 
 cluster_slurm_conf() {
@@ -152,7 +176,7 @@ SlurmctldPort=$CLUSTER_PORT
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=$etc/munge/socket
+AuthInfo=socket=$etc/munge/socket,cred_expire=8
 CredType=cred/munge
 PluginDir=${CLUSTER_BUILD_DIR:+$CLUSTER_BUILD_DIR/plugin:}$SLURM_PLUGIN_DIR
 StateSaveLocation=$etc/state

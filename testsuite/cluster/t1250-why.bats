@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Why a job waits: funds, its planned start, resources, a bid too low; each its own sentence and its own code.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  # One CPU for one minute costs 1.
+  fixed_rate 60
+  cluster_set no_funds wait
+  cluster_start
+  open_account physics 100 games daemon
+  open_account poor 40 games www-data
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+why() { cluster_as "$1" smarket why "$2"; }
+
+@test "no funds: what it needs and what there is" {
+  accepted games -A poor -n 30 -t 1 --budget=60 --begin=now+5minutes --wrap true
+  bid www-data -A poor -n 60 -t 1 --budget=60 --wrap true
+  [ "$STATUS" -eq 0 ]
+  [[ $SAID == *"needs 60.00, available 10.00 on poor"* ]]
+  run why www-data "$JOB"
+  [ "$status" -eq 0 ]
+  [[ $output == *NO_FUNDS* && $output == *60.00* && $output == *10.00* ]]
+  [[ $output != *OUTBID* && $output != *RESOURCES* ]]
+  run squeue -h -j "$JOB" -o '%r'
+  [ -n "$output" ]
+}
+
+@test "owner and members see the same balance and the same liens" {
+  run cluster_as games smarket balance poor
+  local seen=$output
+  [[ $seen == *40.00* && $seen == *30.00* && $seen == *10.00* ]]
+  run cluster_as www-data smarket balance poor
+  [ "$output" = "$seen" ]
+  run smarket balance poor
+  [ "$output" = "$seen" ]
+}
+
+@test "planned: the start that is promised" {
+  accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+5minutes --wrap true
+  run why games "$JOB"
+  [ "$status" -eq 0 ]
+  [[ $output == *PLANNED* ]]
+  [[ $output != *NO_FUNDS* ]]
+}
+
+@test "resources: a job without a bid waits for nodes" {
+  local i job
+  for i in 1 2 3 4; do
+    job=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap "sleep 25")
+  done
+  cluster_wait_state RUNNING "$job"
+  job=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap true)
+  run why daemon "$job"
+  [ "$status" -eq 0 ]
+  [[ $output == *RESOURCES* || $output == *NO_BID* ]]
+  [[ $output != *NO_FUNDS* ]]
+}
+
+@test "all is well" {
+  scancel -u games,daemon,www-data
+  all_is_well
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Nodes that go down under a promise, reconfigure, restart and kill -9 of slurmctld: each job is billed once or released.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  # One CPU for one minute costs 1.
+  fixed_rate 60
+  cluster_start
+  open_account physics 1000 games
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+# Prints the transfers of a job: kind, amount.
+history_of() { ledger "select kind || ' ' || amount from transfer join segment on segment.id = segment where job_id = $1 order by transfer.id"; }
+
+billed_once() {
+  wait_settled "$1" 0 "${3:-120}"
+  [ "$(field "$1" 0 state)" = COMPLETED ]
+  [ "$(ledger "select count(*) from transfer join segment on segment.id = segment where job_id = $1 and kind = 'charge'")" -eq 1 ]
+  [ "$(field "$1" 0 charged)" -eq "$(micro "$2")" ]
+}
+
+reserved_node() { scontrol show reservation -o | grep -o ' Nodes=[^ ]*' | cut -d= -f2 | head -n 1; }
+
+@test "a node set down under a promised job: planned again, done by the deadline, at the price" {
+  local deadline node
+  deadline=$(($(date +%s) + 240))
+  accepted games -A physics -N 1 -n 16 -t 1 --budget=16 --begin=now+25 --deadline="$(date -d "@$deadline" +%FT%T)" --wrap true
+  cluster_wait 10 test_reserved
+  node=$(reserved_node)
+  scontrol update nodename="$node" state=down reason=test
+  billed_once "$JOB" 16
+  [ "$(field "$JOB" 0 end)" -le "$deadline" ]
+  [ "$(ledger "select count(*) from segment where job_id = $JOB and note like '%late%'")" -eq 0 ]
+  scontrol update nodename="$node" state=resume
+}
+
+test_reserved() { [[ -n $(reserved_node) ]]; }
+
+@test "scontrol reconfigure between acceptance and run" {
+  accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+10 --wrap true
+  scontrol reconfigure
+  billed_once "$JOB" 1
+}
+
+@test "slurmctld restarted between acceptance and run, and while it runs" {
+  accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+15 --wrap "sleep 15"
+  cluster_restart_slurmctld
+  cluster_wait_state RUNNING "$JOB" 60
+  cluster_restart_slurmctld
+  billed_once "$JOB" 1
+}
+
+@test "killed between acceptance and run, and while it runs" {
+  local before
+  before=$(posted physics)
+  accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+15 --wrap "sleep 15"
+  cluster_state_saved
+  cluster_restart_slurmctld KILL
+  cluster_wait_state RUNNING "$JOB" 60
+  cluster_state_saved
+  cluster_restart_slurmctld KILL
+  billed_once "$JOB" 1
+  [ "$(posted physics)" -eq $((before - 1000000)) ]
+}
+
+@test "killed while it runs, and the job ends before slurmctld is back" {
+  accepted games -A physics -n 1 -t 1 --budget=1 --wrap "sleep 6"
+  cluster_wait_state RUNNING "$JOB"
+  cluster_state_saved
+  cluster_end slurmctld KILL
+  sleep 8
+  cluster_start_slurmctld
+  billed_once "$JOB" 1
+}
+
+@test "killed right after the bill: billed once" {
+  accepted games -A physics -n 1 -t 1 --budget=1 --wrap true
+  wait_settled "$JOB"
+  cluster_restart_slurmctld KILL
+  sleep 5
+  billed_once "$JOB" 1
+}
+
+@test "killed right after acceptance, before Slurm saved the job: nothing stays set aside for ever" {
+  accepted games -A physics -n 4 -t 1 --budget=4 --begin=now+10minutes --wrap true
+  cluster_restart_slurmctld KILL
+  if cluster_is_state PENDING "$JOB"; then
+    scancel "$JOB"
+  fi
+  cluster_wait 90 liens_are physics 0
+}
+
+@test "killed again and again among many jobs: every one billed once or released" {
+  local jobs=() job round before
+  before=$(posted physics)
+  for round in 1 2 3; do
+    for _ in 1 2 3 4 5; do
+      accepted games -A physics -n 1 -t 1 --budget=1 --deadline=now+8minutes --wrap "sleep $((RANDOM % 5))"
+      jobs+=("$JOB")
+    done
+    cluster_state_saved
+    cluster_restart_slurmctld KILL
+  done
+  for job in "${jobs[@]}"; do
+    billed_once "$job" 1 200
+  done
+  [ "$(posted physics)" -eq $((before - ${#jobs[@]} * 1000000)) ]
+}
+
+@test "all is well" { all_is_well && cluster_wait 20 no_reservations; }

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A broken market.conf, books that are missing, read-only or full: Slurm schedules on, and everybody is told once.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  fixed_rate 60
+  mount -t tmpfs -o size=1m,mode=700 none "$CLUSTER_DIR/ledger" || echo "# no tmpfs here" >&3
+  cluster_start
+  open_account physics 1000 games
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+slurm_schedules_on() {
+  local job
+  job=$(cluster_as games sbatch --parsable -o /dev/null -n 1 -t 1 --wrap true)
+  cluster_wait_state COMPLETED "$job"
+}
+
+# Lines of slurmctld's log since the mark that hold TEXT.
+mark_log() { wc -l <"$CLUSTER_DIR/log/slurmctld.log" >"$CLUSTER_DIR/run/mark"; }
+log_lines() { tail -n +"$(($(<"$CLUSTER_DIR/run/mark") + 1))" "$CLUSTER_DIR/log/slurmctld.log" | grep -ci -- "$1" || true; }
+
+bid_fails_clearly() { refused "not available now" games -A physics -n 1 -t 1 --budget=1 --wrap true; }
+
+bid_passes() { accepted games -A physics -n 1 -t 1 --budget=1 --wrap true; }
+
+@test "a broken market.conf at start: said once, with file and line; jobs without a bid run, bids are refused" {
+  echo 'prices: { flor = "1"; };' >"$CLUSTER_DIR/etc/market.conf"
+  mark_log
+  cluster_restart_slurmctld
+  sleep 3
+  slurm_schedules_on
+  bid_fails_clearly
+  [ "$(log_lines 'market.conf:1.*flor')" -eq 1 ]
+  run smarket check
+  [ "$status" -ne 0 ]
+  [[ $output == *market.conf:1*flor* ]]
+}
+
+@test "mended and reconfigured: bids pass again" {
+  cluster_reset
+  cluster_wait 10 bid_passes
+  wait_settled "$JOB"
+}
+
+@test "broken by a reconfigure: the old values stay" {
+  echo 'nonsense' >"$CLUSTER_DIR/etc/market.conf"
+  mark_log
+  scontrol reconfigure
+  sleep 2
+  bid_passes
+  wait_settled "$JOB"
+  [ "$(log_lines 'market.conf:1')" -eq 1 ]
+  cluster_reset
+}
+
+@test "no database and no way to make one: refused, or unbilled by on_error" {
+  cluster_reset database "$CLUSTER_DIR/nowhere/market.db"
+  mark_log
+  cluster_restart_slurmctld
+  sleep 3
+  slurm_schedules_on
+  bid_fails_clearly
+  [ "$(log_lines 'nowhere')" -eq 1 ]
+  run smarket check
+  [ "$status" -ne 0 ]
+  cluster_reset on_error unbilled
+  bid games -A physics -n 1 -t 1 --budget=1 --wrap true
+  [ "$STATUS" -eq 0 ]
+  [[ $SAID == *"market: "*unbilled* ]]
+  cluster_wait_state COMPLETED "$JOB"
+  cluster_reset on_error refuse database "$CLUSTER_DIR/ledger/market.db"
+  cluster_restart_slurmctld
+  cluster_wait 20 bid_passes
+  wait_settled "$JOB"
+}
+
+@test "a read-only database" {
+  mountpoint -q "$CLUSTER_DIR/ledger" || skip "no tmpfs here"
+  cluster_end slurmctld
+  mount -o remount,ro "$CLUSTER_DIR/ledger"
+  mark_log
+  cluster_start_slurmctld
+  sleep 3
+  slurm_schedules_on
+  bid_fails_clearly
+  [ "$(log_lines 'read-only')" -eq 1 ]
+  run smarket deposit physics 1
+  [ "$status" -ne 0 ]
+  mount -o remount,rw "$CLUSTER_DIR/ledger"
+  cluster_wait 30 bid_passes
+  wait_settled "$JOB"
+}
+
+@test "a full disk: accepted jobs run, and are billed when there is room again" {
+  local job
+  mountpoint -q "$CLUSTER_DIR/ledger" || skip "no tmpfs here"
+  accepted games -A physics -n 1 -t 1 --budget=1 --wrap "sleep 6"
+  job=$JOB
+  cluster_wait_state RUNNING "$job"
+  mark_log
+  dd if=/dev/zero of="$CLUSTER_DIR/ledger/ballast" bs=4k status=none || true
+  sleep 8
+  slurm_schedules_on
+  scontrol ping | grep -q UP
+  rm "$CLUSTER_DIR/ledger/ballast"
+  wait_settled "$job" 0 30
+  [ "$(field "$job" 0 charged)" -eq 1000000 ]
+  [ "$(log_lines 'full')" -le 1 ]
+  cluster_wait 30 bid_passes
+  wait_settled "$JOB"
+}
+
+@test "all is well" { all_is_well; }

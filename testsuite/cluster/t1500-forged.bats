@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What comes in the environment is untrusted: forged and malformed bids get one clear refusal and nothing else.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  fixed_rate 60
+  cluster_start
+  open_account physics 1000 games
+  open_account closed 1000 daemon
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+O=_SLURM_SPANK_OPTION_market_
+
+# forge USER ACCOUNT NAME=VALUE…: submits a one-minute job with exactly this SPANK environment.
+forge() {
+  local user=$1
+  shift
+  run cluster_as "$user" "$CLUSTER_BUILD_DIR/testsuite/cluster/forge" "$@"
+}
+
+forged() {
+  local before
+  before=$(ledger "select count(*) from transfer")
+  forge "$@"
+  [ "$status" -ne 0 ] || { echo "passed: $*: $output" >&2 && return 1; }
+  [ "$(grep -c 'market: ' <<<"$output")" -eq 1 ] || { echo "$*: $output" >&2 && return 1; }
+  [[ $output != *$'\xff'* ]]
+  scontrol ping | grep -q UP
+  [ "$(ledger "select count(*) from transfer")" -eq "$before" ]
+}
+
+@test "an honest bid by the same road passes" {
+  forge games physics "${O}budget=1"
+  [ "$status" -eq 0 ]
+  [[ $output == *"market: accepted for 1.00"* ]]
+  wait_settled "$(grep -x '[0-9]*' <<<"$output")"
+}
+
+@test "malformed budgets" {
+  local bad
+  for bad in '' ' ' abc -1 +1 0x10 1e9 1,5 NaN nan inf -inf 0.0000001 1.2.3 99999999999999999999999 \
+    9223372036854775808 $'1\n2' $'\xff\xfe' $'1\x01' '%s%n%n' "1'; drop table account; --" "$(head -c 60000 /dev/zero | tr '\0' 9)"; do
+    forged games physics "${O}budget=$bad"
+  done
+}
+
+@test "malformed values" {
+  local bad
+  for bad in '' 1 1: 1:2 : :: ::: 1:20:10 1:10:10 -1:10:20 nan:10:20 1:x:20 1:10:99999999999999999999 $'\xff:1:2' 1:10:20:30:40:50:60:70; do
+    forged games physics "${O}value=$bad"
+  done
+}
+
+@test "budget and value, or the same option twice" {
+  forged games physics "${O}budget=1" "${O}value=1:10:20"
+  forged games physics "${O}budget=1" "${O}budget=2"
+}
+
+@test "another's account" {
+  forged games closed "${O}budget=1"
+  forged nobody physics "${O}budget=1"
+  forged games "$(printf 'a%.0s' {1..5000})" "${O}budget=1"
+  forged games $'ph\xffysics' "${O}budget=1"
+}
+
+@test "a huge environment" {
+  local many=() i
+  for i in {1..20000}; do
+    many+=("X$i=y")
+  done
+  forge games physics "${many[@]}" "${O}budget=1"
+  scontrol ping | grep -q UP
+}
+
+@test "a forged admin comment does not pay: users cannot set it" {
+  local job
+  job=$(cluster_as games sbatch --parsable -o /dev/null -n 1 -t 1 -H --wrap true)
+  run cluster_as games scontrol update job "$job" AdminComment='{"market":{"account":"closed","price":"0"}}'
+  [ "$status" -ne 0 ]
+  scancel "$job"
+}
+
+@test "a job of somebody else does not start in the market's reservation" {
+  local name
+  accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+2minutes --wrap true
+  cluster_wait 15 reserved
+  name=$(scontrol show reservation -o | grep -o 'ReservationName=market_[^ ]*' | head -n 1 | cut -d= -f2)
+  run cluster_as daemon sbatch --reservation="$name" -n 1 -t 1 --wrap true
+  [ "$status" -ne 0 ]
+  run cluster_as games sbatch --reservation="$name" -n 1 -t 1 --wrap true
+  [ "$status" -ne 0 ]
+  scancel "$JOB"
+}
+
+reserved() { scontrol show reservation -o | grep -q ReservationName=market_; }
+
+@test "all is well" { all_is_well; }

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# With slurmdbd: rights by associations, the default account, the price in sacct, fair-share as before.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  CLUSTER_ACCOUNTING=1
+  CLUSTER_GRES=gpu:a100:4,gpu:t4:4
+  fixed_rate 60
+  cluster_set prices.weights '({tres = "cpu"; weight = "1";}, {tres = "gres/gpu:a100"; weight = "60";},
+    {tres = "gres/gpu:t4"; weight = "8";})'
+  CLUSTER_SLURM_EXTRA=PriorityWeightFairshare=10000
+  cluster_start
+  sacctmgr -i add account physics Cluster=market
+  sacctmgr -i add account biology Cluster=market
+  sacctmgr -i add user games Account=physics DefaultAccount=physics
+  sacctmgr -i add user daemon Account=biology DefaultAccount=biology
+  open_account physics 1000
+  open_account biology 1000
+  sleep 2
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+@test "the price and the account are in sacct's AdminComment" {
+  local job
+  accepted games -n 1 -t 1 --budget=1 --wrap true
+  job=$JOB
+  [[ $SAID == *"(physics)"* ]]
+  wait_settled "$job"
+  cluster_wait 20 in_sacct "$job"
+  [ "$(sacct -X -n -P -j "$job" -o AdminComment | jq -r .market.account)" = physics ]
+  [ "$(micro "$(sacct -X -n -P -j "$job" -o AdminComment | jq -r .market.charged)")" -eq 1000000 ]
+}
+
+in_sacct() { sacct -X -n -P -j "$1" -o AdminComment | grep -q charged; }
+
+@test "an account outside the user's associations is refused" {
+  bid games -A biology -n 1 -t 1 --budget=1 --wrap true
+  [ "$STATUS" -ne 0 ]
+  bid nobody -A physics -n 1 -t 1 --budget=1 --wrap true
+  [ "$STATUS" -ne 0 ]
+  [ "$(liens physics)" -eq 0 ]
+}
+
+@test "typed GPUs by what slurmctld counted" {
+  accepted games -n 1 --gres=gpu:a100:4 -t 1 --budget=1000 --wrap true
+  wait_settled "$JOB"
+  [ "$(field "$JOB" 0 charged)" -eq 241000000 ]
+  accepted games -n 1 --gres=gpu:t4:4 -t 1 --budget=1000 --wrap true
+  wait_settled "$JOB"
+  [ "$(field "$JOB" 0 charged)" -eq 33000000 ]
+}
+
+@test "sprio and sshare go on, and sprio shows the market's value" {
+  accepted daemon -n 1 -t 1 --budget=1 --begin=now+2minutes --wrap true
+  sshare -a | grep -q daemon
+  sprio -l >/dev/null
+  scancel "$JOB"
+}
+
+@test "Slurm's usage of the account counts the market's jobs too" {
+  sshare -h -A physics -P -o RawUsage | grep -q '^[0-9]'
+}
+
+@test "all is well" { all_is_well; }
