@@ -178,7 +178,7 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket=$etc/munge/socket,cred_expire=8
 CredType=cred/munge
-PluginDir=${CLUSTER_BUILD_DIR:+$CLUSTER_BUILD_DIR/plugin:}$SLURM_PLUGIN_DIR
+PluginDir=${CLUSTER_BUILD_DIR:+$CLUSTER_BUILD_DIR/plugins:}$SLURM_PLUGIN_DIR
 StateSaveLocation=$etc/state
 SlurmdSpoolDir=$etc/spool/%n
 SlurmctldPidFile=$etc/run/slurmctld.pid
@@ -256,7 +256,7 @@ cluster_write_conf() {
   cluster_write_slurm_conf
   cluster_write_gres_conf
   if [[ $CLUSTER_MARKET -eq 1 ]]; then
-    echo "required $CLUSTER_BUILD_DIR/plugin/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
+    echo "required $CLUSTER_BUILD_DIR/plugins/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
     cluster_write_market_conf
   fi
 }
