@@ -56,7 +56,6 @@ setup() { cluster_adopt; }
 }
 
 @test "a budget below the price is refused, and the bid it names passes" {
-  local line needed
   refused "needs 0.16, budget is 0.10" games -A physics -n 16 -t 1 --budget=0.10 --deadline=now+5minutes --wrap true
   [[ $SAID == *"Would pass: --budget=0.16"* ]]
   accepted games -A physics -n 16 -t 1 --budget=0.16 --deadline=now+5minutes --wrap true
@@ -140,12 +139,12 @@ setup() { cluster_adopt; }
 }
 
 @test "a guaranteed job overtakes what was queued before it" {
-  local filler queued job i
-  for i in 1 2 3 4; do
+  local filler queued job
+  for _ in 1 2 3 4; do
     filler=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap "sleep 20")
   done
   cluster_wait_state RUNNING "$filler"
-  for i in {1..8}; do
+  for _ in {1..8}; do
     queued=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap "sleep 3")
   done
   accepted games -A physics -N 1 -n 16 -t 1 --budget=1 --deadline=now+5minutes --wrap true

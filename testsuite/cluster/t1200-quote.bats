@@ -22,7 +22,7 @@ teardown_file() {
 
 setup() { cluster_adopt; }
 
-quoted() { cluster_as games smarket quote -A physics -n 2 --mem=32G -t 3:00:00 --json "$@" | jq -r '.. | .price? // empty' | head -n 1; }
+quoted() { cluster_as games smarket quote -A physics -n 2 --mem=32G -t 3:00:00 --json | jq -r '.. | .price? // empty' | head -n 1; }
 
 @test "2 CPUs and 32 GB for 3 hours at 0.100 cost 3.000 by the sum rule" {
   [ "$(micro "$(quoted)")" -eq 3000000 ]

@@ -24,7 +24,7 @@ setup() { cluster_adopt; }
 submit() { cluster_as "$1" sbatch --parsable -o /dev/null -A physics -n 1 -t 1 --budget=60 "$CLUSTER_DIR/run/for-15"; }
 
 @test "of two in the same second one is accepted and the other waits; nothing is lost" {
-  local first second winner loser
+  local winner loser
   run_for 15 >"$CLUSTER_DIR/run/for-15"
   chmod 755 "$CLUSTER_DIR/run"
   submit games >"$CLUSTER_DIR/run/first" 2>&1 &

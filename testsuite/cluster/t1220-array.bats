@@ -59,8 +59,7 @@ is_settled_array() {
   waiting=$(squeue -h -r -t PD -j "$array" -o %A)
   [ "$(wc -l <<<"$waiting")" -eq 5 ]
   # Two that wait are cancelled: nothing is charged.
-  # shellcheck disable=SC2086
-  scancel $(head -n 2 <<<"$waiting")
+  head -n 2 <<<"$waiting" | xargs scancel
   # One that runs is cancelled at half time: 5 is charged, 5 comes back, and the next task gets its lien.
   n=$(squeue -h -r -t R -j "$array" -o %A | head -n 1)
   cancel_at "$n" 30

@@ -55,8 +55,8 @@ why() { cluster_as "$1" smarket why "$2"; }
 }
 
 @test "resources: a job without a bid waits for nodes" {
-  local i job
-  for i in 1 2 3 4; do
+  local job
+  for _ in 1 2 3 4; do
     job=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap "sleep 25")
   done
   cluster_wait_state RUNNING "$job"

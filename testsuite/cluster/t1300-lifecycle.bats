@@ -68,9 +68,9 @@ charged() {
 }
 
 @test "cancelled at once, before the market saw it: nothing is left" {
-  local before i
+  local before
   before=$(posted physics)
-  for i in 1 2 3 4 5; do
+  for _ in 1 2 3 4 5; do
     accepted games -A physics -n 4 -t 1 --budget=4 --begin=now+5minutes --wrap true
     scancel "$JOB"
   done

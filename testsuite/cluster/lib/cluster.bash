@@ -309,7 +309,7 @@ EOF
 }
 
 cluster_start_slurmctld() {
-  cluster_spawn slurmctld slurmctld -D -f "$SLURM_CONF" "$@"
+  cluster_spawn slurmctld slurmctld -D -f "$SLURM_CONF"
   cluster_ready 20 slurmctld scontrol ping
 }
 
