@@ -54,18 +54,31 @@ why() { cluster_as "$1" smarket why "$2"; }
   [[ $output != *NO_FUNDS* ]]
 }
 
-@test "resources: a job without a bid waits for nodes" {
-  local job
-  for _ in 1 2 3 4; do
-    job=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap "sleep 25")
-  done
-  cluster_wait_state RUNNING "$job"
-  job=$(cluster_as daemon sbatch --parsable -o /dev/null -N 1 --exclusive -t 1 --wrap true)
-  run why daemon "$job"
-  [ "$status" -eq 0 ]
-  [[ $output == *RESOURCES* || $output == *NO_BID* ]]
-  [[ $output != *NO_FUNDS* ]]
+@test "resources: its place is lost and no other is free" {
+  accepted games -A physics -N 4 -n 4 -t 1 --budget=4 --begin=now+4minutes --wrap true
+  cluster_wait 10 answers games "$JOB" PLANNED
+  scontrol update nodename=n4 state=down reason=test
+  cluster_wait 10 answers games "$JOB" RESOURCES
+  [[ $(why games "$JOB") != *NO_FUNDS* ]]
+  scontrol update nodename=n4 state=resume
+  cluster_wait 70 answers games "$JOB" PLANNED
 }
+
+@test "outbid: the own bid, the price now, the bid that would do" {
+  bid www-data -A poor -n 20 -t 1 --budget=20 --wrap true
+  cluster_wait 10 answers www-data "$JOB" NO_FUNDS
+  fixed_rate 120
+  cluster_reset
+  smarket deposit poor 500
+  cluster_wait 70 answers www-data "$JOB" OUTBID
+  run why www-data "$JOB"
+  [[ $output == *20.00* && $output == *40.00* && $output == *"--budget=40.00"* ]]
+  cluster_as www-data smarket rebid "$JOB" --budget=40
+  wait_settled "$JOB"
+  [ "$(field "$JOB" 0 charged)" -eq 40000000 ]
+}
+
+answers() { why "$1" "$2" | grep -q "$3"; }
 
 @test "all is well" {
   scancel -u games,daemon,www-data
