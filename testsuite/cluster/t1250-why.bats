@@ -37,13 +37,13 @@ why() { cluster_as "$1" smarket why "$2"; }
 }
 
 @test "owner and members see the same balance and the same liens" {
-  run cluster_as games smarket balance poor
-  local seen=$output
-  [[ $seen == *40.00* && $seen == *30.00* && $seen == *10.00* ]]
-  run cluster_as www-data smarket balance poor
-  [ "$output" = "$seen" ]
-  run smarket balance poor
-  [ "$output" = "$seen" ]
+  local user
+  for user in games www-data; do
+    [ "$(cluster_as "$user" smarket balance poor --json | jq -r '.accounts[0] | "\(.balance) \(.liens) \(.available)"')" = "40.00 30.00 10.00" ]
+  done
+  [ "$(smarket balance poor --json | jq -r '.accounts[0] | "\(.balance) \(.liens) \(.available)"')" = "40.00 30.00 10.00" ]
+  run why www-data "$(squeue -h -t PD -u www-data -o %A | head -n 1)"
+  [[ $output == *"liens: job "*games* ]]
 }
 
 @test "planned: the start that is promised" {
