@@ -95,7 +95,7 @@ setup() { cluster_adopt; }
     [ "$status" -ne 0 ]
     [[ $output == *budget* ]]
   done
-  for bad in 5 5:1 1:2:3:4 x:1:2 '5:00:10:00:05:00'; do
+  for bad in 5 5:1 1:2:3:4 x:1:2 1:20:10; do
     run cluster_as games sbatch -A physics -n 1 -t 1 "--value=$bad" --wrap true
     [ "$status" -ne 0 ]
     [[ $output == *value* ]]
