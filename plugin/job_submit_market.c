@@ -88,6 +88,13 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
   convert_requested_size(request, arena, &submission->size);
 }
 
+// Backfill cuts the time limit of a job with a deadline down to the next reservation on its nodes,
+// though not below time_min. What was bought is the whole time.
+static void keep_whole_time(job_desc_msg_t* request) {
+  if (request->deadline && request->deadline != (time_t)NO_VAL && request->time_limit != NO_VAL)
+    request->time_min = request->time_limit;
+}
+
 // Carries the verdict out on the request.
 static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** message) {
   bool accepted = answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING;
@@ -101,6 +108,7 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
     xfree(request->admin_comment);
     request->admin_comment = xstrdup(answer->admin_comment);
   }
+  if (accepted) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
   if (answer->verdict == MARKET_WAITING) request->priority = 0;
   return SLURM_SUCCESS;
@@ -198,5 +206,7 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
     *message = xstrdup("market: the admin comment of a job with a bid belongs to the market");
     return ESLURM_NOT_SUPPORTED;
   }
+  if (change->time_limit != NO_VAL && change->time_min == NO_VAL && job->time_min)
+    change->time_min = change->time_limit;  // see keep_whole_time
   return judge_change(change, job, uid, message);
 }

@@ -55,6 +55,14 @@ static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t o
   held = (struct time_held){.since = now};
 }
 
+// As at submission, for time limits that came from a default and deadlines that came later.
+static void keep_whole_time(job_record_t* job) {
+  bool is_bid = IS_JOB_PENDING(job) && market_wants_job(MARKET_JOB_PENDING, job->admin_comment);
+
+  if (is_bid && job->deadline && job->deadline != (time_t)NO_VAL && job->time_limit != NO_VAL)
+    job->time_min = job->time_limit;
+}
+
 // The jobs the market wants, in the arena.
 static market_job_t* gather_jobs(time_t now, size_t* count) {
   market_job_t* jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
@@ -66,6 +74,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
     if (IS_JOB_FINISHED(job) || IS_JOB_REVOKED(job) ||
         !market_wants_job(convert_state(job->job_state), job->admin_comment))
       continue;
+    keep_whole_time(job);
     convert_job(job, now, &arena, &jobs[(*count)++]);
   }
   list_iterator_destroy(each);

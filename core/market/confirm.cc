@@ -125,6 +125,23 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
   job.comment_due = true;
 }
 
+namespace {
+
+// Slurm counts a gres, or its types, only where AccountingStorageTRES names them: what was asked
+// for decides.
+void keep_asked_gres(const Tres& asked, Tres& counted) {
+  const auto kind = [](std::string_view name) { return name.substr(0, name.find(':')); };
+  for (const auto& [name, amount] : asked) {
+    if (!name.starts_with("gres/")) continue;
+    std::erase_if(counted, [&](const auto& entry) {
+      return kind(entry.first) == kind(name) && !asked.contains(entry.first);
+    });
+    counted[name] = amount;
+  }
+}
+
+}  // namespace
+
 Result<Request> Market::request_of(const market_job_t& seen, const Request& before,
                                    bool new_shape) const {
   Request request = before;
@@ -135,8 +152,11 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
     if (!demand) return tl::unexpected(demand.error());
     request.demand = std::move(*demand);
   }
-  const auto tres = parse_tres(or_empty(seen.tres_req));
-  if (tres && !tres->empty()) request.demand.tres = *tres;
+  auto tres = parse_tres(or_empty(seen.tres_req));
+  if (tres && !tres->empty()) {
+    keep_asked_gres(request.demand.tres, *tres);
+    request.demand.tres = std::move(*tres);
+  }
   request.earliest = std::max(request.earliest, seen.begin);
   if (seen.deadline != 0) request.deadline = seen.deadline - config_.start_slack;
   return request;

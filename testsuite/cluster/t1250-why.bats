@@ -48,10 +48,8 @@ why() { cluster_as "$1" smarket why "$2"; }
 
 @test "planned: the start that is promised" {
   accepted games -A physics -n 1 -t 1 --budget=1 --begin=now+5minutes --wrap true
-  run why games "$JOB"
-  [ "$status" -eq 0 ]
-  [[ $output == *PLANNED* ]]
-  [[ $output != *NO_FUNDS* ]]
+  cluster_wait 5 answers games "$JOB" PLANNED
+  [[ $(why games "$JOB") != *NO_FUNDS* ]]
 }
 
 @test "resources: its place is lost and no other is free" {
@@ -81,6 +79,6 @@ why() { cluster_as "$1" smarket why "$2"; }
 answers() { why "$1" "$2" | grep -q "$3"; }
 
 @test "all is well" {
-  scancel -u games,daemon,www-data
+  cluster_cancel_all
   all_is_well
 }

@@ -24,8 +24,8 @@ play() (
   cluster_set charge used
   cluster_set ends.requeued "$1"
   CLUSTER_NODES=1
-  cluster_start
-  open_account physics 100 games
+  cluster_start >&2
+  open_account physics 100 games >&2
   run_for "${RUNS[3]}" >"$CLUSTER_DIR/run/last"
   printf '#!/bin/bash\n[ "${SLURM_RESTART_COUNT:-0}" -eq 3 ] && exec %s\nsleep 1000\n' "$CLUSTER_DIR/run/last" >"$CLUSTER_DIR/run/script"
   chmod 755 "$CLUSTER_DIR"/run{,/last,/script}

@@ -81,6 +81,7 @@ charged() {
 @test "cancelled while it runs: charged by the rule" {
   accepted games -A physics -n 1 -t 1 --budget=1 --wrap "sleep 50"
   cluster_wait_state RUNNING "$JOB"
+  sleep 2
   cluster_as games scancel "$JOB"
   charged "$JOB" CANCELLED 1
 }

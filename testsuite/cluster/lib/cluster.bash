@@ -204,7 +204,7 @@ MinJobAge=300
 KillWait=2
 CompleteWait=0
 MessageTimeout=20
-ReturnToService=2
+ReturnToService=1
 SlurmdTimeout=300
 SlurmdParameters=config_overrides
 NodeName=n[1-$CLUSTER_NODES] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((CLUSTER_PORT + 3))-$((CLUSTER_PORT + 2 + CLUSTER_NODES))] CPUs=$CLUSTER_CPUS RealMemory=$CLUSTER_MEM${CLUSTER_GRES:+ Gres=$CLUSTER_GRES} State=UNKNOWN

@@ -23,7 +23,8 @@ open_account() {
   shift 2
   smarket account add "$name" ${1:+--users "$(IFS=, && echo "$*")"}
   smarket deposit "$name" "$credits" --note "for the test"
-  sleep 1 # seen by the market within one period
+  cluster_wait 30 smarket check # the market has found its books
+  sleep 1                       # and sees the deposit within one period
 }
 
 posted() { ledger "select posted from account where name = '$1'"; }
@@ -48,7 +49,7 @@ bid() {
 
 accepted() {
   bid "$@"
-  [[ $STATUS -eq 0 && $JOB =~ ^[0-9]+$ && $SAID == *"market: accepted"* ]] || {
+  [[ $STATUS -eq 0 && $JOB =~ ^[0-9]+$ && $SAID == *"market: "*"accepted for"* ]] || {
     echo "status $STATUS, job '$JOB': $SAID" >&2
     return 1
   }
