@@ -10,8 +10,6 @@ setup_file() {
   fixed_rate 60
   cluster_start
   open_account physics 100 games
-  open_account biology 100 games
-  open_account closed 100 daemon
 }
 
 teardown_file() {
@@ -65,19 +63,6 @@ gone() {
   run scontrol update job "$JOB" NumCPUs=8
   [ "$status" -ne 0 ]
   gone
-}
-
-@test "another account pays, when the user may spend from it" {
-  pending --budget=10
-  cluster_as games scontrol update job "$JOB" Account=biology
-  cluster_wait 10 liens_are biology 4000000
-  cluster_wait 5 liens_are physics 0
-  run cluster_as games scontrol update job "$JOB" Account=closed
-  [ "$status" -ne 0 ]
-  sleep 1
-  liens_are closed 0
-  gone
-  cluster_wait 5 liens_are biology 0
 }
 
 @test "a deadline before the promise is refused or planned again" {

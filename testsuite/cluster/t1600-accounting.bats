@@ -17,7 +17,10 @@ setup_file() {
   sacctmgr -i add account biology Cluster=market
   sacctmgr -i add user games Account=physics DefaultAccount=physics
   sacctmgr -i add user daemon Account=biology DefaultAccount=biology
+  sacctmgr -i add account chemistry Cluster=market
+  sacctmgr -i add user games Account=chemistry
   open_account physics 1000
+  open_account chemistry 1000
   open_account biology 1000
   sleep 2
 }
@@ -48,6 +51,21 @@ in_sacct() { sacct -X -n -P -j "$1" -o AdminComment | grep -q charged; }
   bid nobody -A physics -n 1 -t 1 --budget=1 --wrap true
   [ "$STATUS" -ne 0 ]
   [ "$(liens physics)" -eq 0 ]
+}
+
+@test "scontrol update Account: the other account pays from now on, or the change is refused" {
+  accepted games -A physics -n 4 -t 1 --budget=4 --begin=now+5minutes --wrap true
+  cluster_wait 10 liens_are physics 4000000
+  scontrol update job "$JOB" Account=chemistry
+  cluster_wait 10 liens_are chemistry 4000000
+  cluster_wait 5 liens_are physics 0
+  run scontrol update job "$JOB" Account=biology
+  [ "$status" -ne 0 ]
+  sleep 1
+  liens_are chemistry 4000000
+  liens_are biology 0
+  scancel "$JOB"
+  cluster_wait 10 liens_are chemistry 0
 }
 
 @test "typed GPUs by what slurmctld counted" {

