@@ -28,8 +28,8 @@ why() { cluster_as "$1" smarket why "$2"; }
   bid www-data -A poor -n 60 -t 1 --budget=60 --wrap true
   [ "$STATUS" -eq 0 ]
   [[ $SAID == *"needs 60.00, available 10.00 on poor"* ]]
+  cluster_wait 5 answers www-data "$JOB" NO_FUNDS
   run why www-data "$JOB"
-  [ "$status" -eq 0 ]
   [[ $output == *NO_FUNDS* && $output == *60.00* && $output == *10.00* ]]
   [[ $output != *OUTBID* && $output != *RESOURCES* ]]
   run squeue -h -j "$JOB" -o '%r'

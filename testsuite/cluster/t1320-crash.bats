@@ -110,6 +110,7 @@ test_reserved() { [[ -n $(reserved_node) ]]; }
     done
     cluster_state_saved
     cluster_restart_slurmctld KILL
+    cluster_wait 30 smarket check
   done
   for job in "${jobs[@]}"; do
     billed_once "$job" 1 200

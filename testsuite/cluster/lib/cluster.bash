@@ -376,7 +376,6 @@ cluster_no_jobs() { [[ -z $(squeue -h -o %A 2>/dev/null) ]]; }
 
 cluster_cancel_all() {
   cluster_alive slurmctld || return 0
-  scancel --state=PENDING,RUNNING,SUSPENDED --quiet --user="$(IFS=,; echo "root,${CLUSTER_USERS[*]}")" 2>/dev/null
   squeue -h -o %A 2>/dev/null | sort -u | xargs -r scancel --quiet 2>/dev/null
   cluster_wait 15 cluster_no_jobs
 }
