@@ -19,13 +19,10 @@ teardown_file() {
 
 setup() { cluster_adopt; }
 
-# Prints the transfers of a job: kind, amount.
-history_of() { ledger "select kind || ' ' || amount from transfer join segment on segment.id = segment where job_id = $1 order by transfer.id"; }
-
 billed_once() {
   wait_settled "$1" 0 "${3:-120}"
   [ "$(field "$1" 0 state)" = COMPLETED ]
-  [ "$(ledger "select count(*) from transfer join segment on segment.id = segment where job_id = $1 and kind = 'charge'")" -eq 1 ]
+  [ "$(ledger "select count(*) from transfer where segment = $(run_of "$1") and kind = 'charge'")" -eq 1 ]
   [ "$(field "$1" 0 charged)" -eq "$(micro "$2")" ]
 }
 

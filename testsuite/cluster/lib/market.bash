@@ -90,10 +90,13 @@ cancel_at() { wait_elapsed "$1" "$2" && scancel "$1"; }
 
 requeue_at() { wait_elapsed "$1" "$2" && scontrol requeue "$1"; }
 
-# The segment of a run: status|state|quoted|charged|refunded|elapsed
-segment() { ledger "select status, state, quoted, charged, refunded, elapsed from segment where job_id = $1 and restart = ${2:-0}"; }
+# run_of JOB RESTART: its row in SQL; the latest, since job ids come again after a kill.
+run_of() { echo "(select id from segment where job_id = $1 and restart = ${2:-0} order by submitted desc limit 1)"; }
 
-is_settled() { [[ -n $(ledger "select 1 from segment where job_id = $1 and restart = ${2:-0} and status <> 'open'") ]]; }
+# The segment of a run: status|state|quoted|charged|refunded|elapsed
+segment() { ledger "select status, state, quoted, charged, refunded, elapsed from segment where id = $(run_of "$1" "${2:-0}")"; }
+
+is_settled() { [[ -n $(ledger "select 1 from segment where id = $(run_of "$1" "${2:-0}") and status <> 'open'") ]]; }
 
 wait_settled() {
   cluster_wait "${3:-60}" is_settled "$1" "${2:-0}" || {
@@ -102,7 +105,7 @@ wait_settled() {
   }
 }
 
-field() { ledger "select \"$3\" from segment where job_id = $1 and restart = $2"; }
+field() { ledger "select \"$3\" from segment where id = $(run_of "$1" "$2")"; }
 
 # The double entry, recomputed from the transfers alone; and the project's own check says the same.
 books_balance() {
