@@ -33,11 +33,29 @@ static const char* expanded(const char* nodes, arena_t* arena) {
 static void set_memory(uint64_t memory, market_size_t* size) {
   size->mem_per_node_mb = 0;
   size->mem_per_cpu_mb = 0;
+  size->all_memory = memory == 0;
   if (memory == NO_VAL64 || memory == INFINITE64) return;
   if (memory & MEM_PER_CPU)
     size->mem_per_cpu_mb = memory & ~MEM_PER_CPU;
   else
     size->mem_per_node_mb = memory;
+}
+
+// The memory that Slurm fills in for a job that names none.
+static uint64_t default_memory(const char* partition) {
+  uint64_t memory = slurm_conf.def_mem_per_cpu;
+  const part_record_t* part;
+  list_itr_t* each;
+
+  if (!part_list) return memory;
+  each = list_iterator_create(part_list);
+  while ((part = list_next(each))) {
+    bool meant = partition ? !xstrcmp(part->name, partition) : (part->flags & PART_FLAG_DEFAULT);
+
+    if (meant && part->def_mem_per_cpu) memory = part->def_mem_per_cpu;
+  }
+  list_iterator_destroy(each);
+  return memory;
 }
 
 void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, market_size_t* size) {
@@ -57,7 +75,9 @@ void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, marke
       .features = request->features,
       .exclusive = request->shared == JOB_SHARED_NONE,
   };
-  set_memory(request->pn_min_memory, size);
+  set_memory(request->pn_min_memory == NO_VAL64 ? default_memory(request->partition)
+                                                : request->pn_min_memory,
+             size);
 }
 
 void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {

@@ -135,6 +135,7 @@ typedef struct market_size {
   const char *req_nodes, *exc_nodes; /* expanded comma lists */
   const char* features;
   bool exclusive;
+  bool all_memory; /* --mem=0, or no memory named and no default: all memory of each node */
 } market_size_t;
 
 typedef struct market_submission {
@@ -155,7 +156,8 @@ typedef struct market_submission {
 
 typedef struct market_answer {
   int verdict;      /* enum market_verdict */
-  const char* text; /* lines for the user, without prefix; "" when there is nothing to say */
+  const char* text; /* lines for the user, each beginning with "market: "; "" when there is nothing
+                       to say; the answer to a query is one line of JSON without that */
   const char* admin_comment; /* to set on the job; NULL: leave as it is */
   const char* account;       /* to set on the job when it named none; NULL: leave as it is */
 } market_answer_t;
@@ -181,8 +183,8 @@ typedef struct market_change {
 
 /* Whether the market can go along with a change of an accepted job: MARKET_NO_BID or
  * MARKET_ACCEPTED (go on; the new price is made and the lien moved when the next pass sees the job
- * changed) or MARKET_REJECTED with the reason in `text`. Slurm's own checks come after this call,
- * so nothing is changed here. */
+ * changed) or MARKET_REJECTED with the reason in `text`, "market: " before it. Slurm's own checks
+ * come after this call, so nothing is changed here. */
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size);
 
 /* ---- the periodic pass ---- */
@@ -229,6 +231,11 @@ typedef struct market_job {
 /* Whether the pass needs this job at all: it runs, or its admin_comment is the market's. Cheap. */
 bool market_wants_job(int state, const char* admin_comment);
 
+/* Whether jobs that have ended belong into a pass too: from the start until the liens whose job did
+ * not show up have returned. A run that was over before a crash and not yet in the books is settled
+ * then. Cheap. */
+bool market_wants_ended_jobs(void);
+
 enum market_order_kind {
   MARKET_SET_PRIORITY, /* site_factor := number (without NICE_OFFSET), priority recomputed */
   MARKET_HOLD,         /* hold, state_desc := text */
@@ -254,9 +261,9 @@ typedef struct market_order {
   uint32_t alloc_count;
 } market_order_t;
 
-/* One pass: all jobs that market_wants_job, and the names of all reservations that begin with
- * MARKET_RESV_PREFIX. Returns orders to carry out in order under the same slurmctld locks; they
- * live until the next pass. */
+/* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and
+ * the names of all reservations that begin with MARKET_RESV_PREFIX. Returns orders to carry out in
+ * order under the same slurmctld locks; they live until the next pass. */
 #define MARKET_RESV_PREFIX "market_"
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders);

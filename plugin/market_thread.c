@@ -67,15 +67,21 @@ static void keep_whole_time(job_record_t* job) {
 static market_job_t* gather_jobs(time_t now, size_t* count) {
   market_job_t* jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
   list_itr_t* each = list_iterator_create(job_list);
+  bool ended_too = market_wants_ended_jobs();
   job_record_t* job;
 
   *count = 0;
   while ((job = list_next(each))) {
-    if (IS_JOB_FINISHED(job) || IS_JOB_REVOKED(job) ||
+    bool ended = IS_JOB_FINISHED(job);
+
+    if (IS_JOB_REVOKED(job) || (ended && !ended_too) ||
         !market_wants_job(convert_state(job->job_state), job->admin_comment))
       continue;
     keep_whole_time(job);
-    convert_job(job, now, &arena, &jobs[(*count)++]);
+    if (ended)
+      convert_ended_job(job, now, &arena, &jobs[(*count)++]);
+    else
+      convert_job(job, now, &arena, &jobs[(*count)++]);
   }
   list_iterator_destroy(each);
   return jobs;

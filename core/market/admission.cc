@@ -174,7 +174,7 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
     return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks,
                             config_.max_array_tasks));
   }
-  auto demand = demand_of(size_options(submission.size));
+  auto demand = demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
   if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {

@@ -116,7 +116,7 @@ void Market::report(BooksReport news) {
       std::string key = lien.segment.key.text();
       open_liens_.emplace(std::move(key), std::move(lien));
     }
-    liens_read_ = true;
+    liens_read_ = recovering_ = true;
   }
   books_usable_ = has_config_ && liens_read_ && news.ledger_error.empty();
   written_.notify_all();

@@ -210,6 +210,11 @@ bool market_wants_job(int state, const char* admin_comment) {
          market::is_market_comment(market::or_empty(admin_comment));
 }
 
+bool market_wants_ended_jobs(void) {
+  return with_market("market_wants_ended_jobs", false,
+                     [](market::Market& market) { return market.wants_ended_jobs(); });
+}
+
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {
   *orders = nullptr;

@@ -54,7 +54,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     request.duration = *limit;
   }
   if (change.resized) {
-    auto demand = demand_of(size_options(change.size));
+    auto demand = demand_for(size_options(change.size), request.partition);
     if (!demand) return demand.error().text;
     request.demand = std::move(*demand);
     if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {

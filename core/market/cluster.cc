@@ -6,6 +6,7 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/plan/whole_nodes.h"
 
 namespace market {
 namespace {
@@ -71,6 +72,14 @@ const Market::Partition* Market::find_partition(std::string_view name) const {
     if (name.empty() ? partition.is_default : partition.name == name) return &partition;
   }
   return nullptr;
+}
+
+Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& partition) const {
+  auto demand = demand_of(size);
+  if (!demand) return demand;
+  if (auto whole = count_whole_nodes(*demand, partition, bookings_.plan()); !whole)
+    return tl::unexpected(whole.error());
+  return demand;
 }
 
 void Market::update_cluster(const market_cluster_t& cluster, Time now) {

@@ -8,6 +8,7 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/plan/whole_nodes.h"
 
 namespace market {
 
@@ -148,7 +149,7 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
   if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
   if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
   if (new_shape) {
-    auto demand = demand_of(size_options(seen.size));
+    auto demand = demand_for(size_options(seen.size), request.partition);
     if (!demand) return tl::unexpected(demand.error());
     request.demand = std::move(*demand);
   }
@@ -157,6 +158,9 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
     keep_asked_gres(request.demand.tres, *tres);
     request.demand.tres = std::move(*tres);
   }
+  // Slurm's text counts what was asked for; a job on whole nodes pays for all it takes.
+  if (auto whole = count_whole_nodes(request.demand, request.partition, bookings_.plan()); !whole)
+    return tl::unexpected(whole.error());
   request.earliest = std::max(request.earliest, seen.begin);
   if (seen.deadline != 0) request.deadline = seen.deadline - config_.start_slack;
   return request;
@@ -168,6 +172,10 @@ void Market::claim_open_lien(Job& job) {
   if (lien == open_liens_.end()) return;
   job.lien = lien->second.segment.quoted;
   job.lien_account = lien->second.segment.account;
+  if (job.terms.promised_end == 0) {  // the comment of an ended run does not tell
+    job.terms.start = lien->second.segment.planned_start;
+    job.terms.promised_end = lien->second.segment.promised_end;
+  }
   open_liens_.erase(lien);
 }
 

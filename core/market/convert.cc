@@ -26,7 +26,7 @@ std::uint64_t fingerprint_of(const market_job_t& job) {
         std::uint64_t{size.min_nodes}, std::uint64_t{size.max_nodes}, std::uint64_t{size.tasks},
         std::uint64_t{size.cpus_per_task}, std::uint64_t{size.tasks_per_node},
         std::uint64_t{size.min_cpus}, size.mem_per_node_mb, size.mem_per_cpu_mb,
-        std::uint64_t{size.exclusive}}) {
+        std::uint64_t{size.exclusive}, std::uint64_t{size.all_memory}}) {
     mix(number);
   }
   for (const char* value :
@@ -55,6 +55,7 @@ SizeOptions size_options(const market_size_t& size) {
   options.exc_nodes = or_empty(size.exc_nodes);
   options.features = or_empty(size.features);
   options.exclusive = size.exclusive;
+  options.all_memory = size.all_memory;
   return options;
 }
 

@@ -102,11 +102,15 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
   }
   if (job.held && job.phase == Phase::kConfirmed) {
     code = "HELD";
-    return fmt::format("is held: scontrol release {} lets it go on at its price", job.id);
+    return fmt::format("is held: scontrol release {} lets it go on{}", job.id,
+                       job.missed ? "; it missed its start, so its price is asked for again"
+                                  : " at its price, while that is before its planned start");
   }
   if (job.dependent) {
     code = "DEPENDENCY";
-    return "waits for a job it depends on; it is planned again when that has ended";
+    return job.missed ? "waits for a job it depends on; it missed its start, so its price is asked "
+                        "for again when that has ended"
+                      : "waits for a job it depends on; it is planned again when that has ended";
   }
   if (job.cause == Cause::kResources || !job.placed) {
     code = "RESOURCES";

@@ -60,6 +60,8 @@ class Market {
 
   void reconfigure() { ledger_thread_.reload(); }
   std::uint32_t interval_ms() const { return interval_ms_; }
+  /// Until the liens from before this start have found their jobs or returned.
+  bool wants_ended_jobs() const { return recovering_; }
 
   void update_cluster(const market_cluster_t& cluster, Time now);
   Answer submit(const market_submission_t& submission, Time now);
@@ -84,6 +86,10 @@ class Market {
     Time end = 0;
     std::uint64_t seen_pass = 0;
     Tres tres;
+  };
+  struct NewRun {  // first seen running in this pass
+    Placement placement;
+    Time end = 0;
   };
   /// A start with its price and its place.
   struct Choice {
@@ -158,6 +164,7 @@ class Market {
   // cluster.cc
   void update_capacity(Time now);
   const Partition* find_partition(std::string_view name) const;
+  Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
 
   // planner.cc
   void see(const market_job_t& job, Time now);
@@ -170,7 +177,9 @@ class Market {
   void drop_provisional(const std::string& token);
   void void_orphans(Time now);
   void check_reservations(const char* const* names, std::size_t count);
+  void yield_places(Time now);
   void replan_lost(Time now);
+  void replan_missed(Job& job, Time from, Time now);
   void fund_waiting(Time now);
   void pull_forward(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
@@ -200,6 +209,7 @@ class Market {
 
   // settlement.cc
   std::optional<std::string> end_run(const market_job_t& ended, Time now);
+  void see_ended(const market_job_t& ended, Time now);
   Job* job_of_ended(const market_job_t& ended, Time now);
   void settle(Job& job, const market_job_t& ended, Time now);
 
@@ -229,6 +239,7 @@ class Market {
   std::string cluster_name_;
   Log log_;
   std::atomic<std::uint32_t> interval_ms_{1000};
+  std::atomic<bool> recovering_{true};
   std::vector<PastBid> past_bids_;  // of the ledger's thread alone
 
   mutable std::mutex mutex_;  // of everything below
@@ -258,6 +269,7 @@ class Market {
   std::unordered_map<std::uint32_t, OtherRun> others_;
   std::unordered_map<std::string, Provisional> provisionals_;
   std::size_t provisional_tasks_ = 0;
+  std::vector<NewRun> new_runs_;
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
   Time first_pass_ = 0, last_pass_ = 0;

@@ -60,6 +60,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   void_orphans(now);
   check_reservations(resv_names, resv_count);
   place_adopted(now);
+  yield_places(now);
   update_capacity(now);
   replan_lost(now);
   fund_waiting(now);
@@ -85,11 +86,7 @@ void Market::see(const market_job_t& seen, Time now) {
     job = nullptr;
   }
   if (!is_active(seen.state)) {
-    if (job != nullptr || is_market_comment(or_empty(seen.admin_comment))) {
-      end_run(seen, now);
-      const auto ended = jobs_.find(seen.job_id);
-      if (ended != jobs_.end()) ended->second.seen_pass = pass_number_;
-    }
+    if (job != nullptr || is_market_comment(or_empty(seen.admin_comment))) see_ended(seen, now);
     return;
   }
   if (seen.array_tasks_pending > 0) return see_array(seen, now);
@@ -129,9 +126,9 @@ void Market::see_other(const market_job_t& seen, Time now) {
   if (is_new) {
     if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
   }
-  bookings_.book("u" + std::to_string(seen.job_id),
-                 placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()), seen.start,
-                 run.end);
+  Placement placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
+  if (is_new) new_runs_.push_back({placement, run.end});
+  bookings_.book("u" + std::to_string(seen.job_id), std::move(placement), seen.start, run.end);
   others_changed_ = true;
 }
 
@@ -139,6 +136,7 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
   job.held = seen.held;
   job.dependent = seen.dependent;
   job.ready = !seen.held && !seen.dependent && seen.begin <= now;
+  if (!seen.held && job.phase == Phase::kConfirmed) job.user_held = false;  // released since
   if (job.revoked) {
     job.revoked = false;
     return hold(job, Cause::kNoFunds, job.terms.price, now);
@@ -150,6 +148,7 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
   const std::uint64_t fingerprint = fingerprint_of(seen);
   const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
   job.begin = seen.begin;
+  job.deadline = seen.deadline;
   if (fingerprint != job.fingerprint || later_begin) {
     job.fingerprint = fingerprint;
     changed(job, seen, now);
@@ -158,7 +157,7 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
   unplace(job, now);
   unreserve(job);
-  job.retime = true;
+  job.missed = true;
   job.cause = Cause::kNotReady;
 }
 
@@ -190,6 +189,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   if (!is_first && end == job.run_end) return;
   job.run_end = end;
   job.placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
+  if (is_first) new_runs_.push_back({job.placement, end});
   bookings_.book(booking_key(job), job.placement, seen.start, end + config_.start_slack);
   if (job.reserved && job.reserved_until != 0 && end + config_.start_slack > job.reserved_until) {
     market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
@@ -252,7 +252,8 @@ void Market::drop_provisionals(Time now) {
 
 // Liens from before this start whose job did not show up.
 void Market::void_orphans(Time now) {
-  if (open_liens_.empty() || pass_number_ < 3 || now - first_pass_ < kProvisionalLife) return;
+  if (!recovering_ || pass_number_ < 3 || now - first_pass_ < kProvisionalLife) return;
+  recovering_ = false;
   for (const auto& [key, lien] : open_liens_) {
     log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,
                                       lien.segment.account));
@@ -299,8 +300,31 @@ std::vector<Job*> Market::in_order(Phase phase) {
   return jobs;
 }
 
+// Slurm starts jobs between two passes, also where the market has just planned one. Without a
+// reservation such a place is lost, and another one is found before Slurm refuses this one.
+void Market::yield_places(Time now) {
+  const auto takes = [](const NewRun& run, const Job& job) {
+    return job.terms.start < run.end &&
+           std::any_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
+             return std::any_of(run.placement.begin(), run.placement.end(), [&](const Seat& held) {
+               return held.node == seat.node && held.cores.overlaps(seat.cores);
+             });
+           });
+  };
+  for (auto& [id, job] : jobs_) {
+    if (new_runs_.empty()) break;
+    if (job.phase != Phase::kConfirmed || !job.placed || job.reserved) continue;
+    const bool lost = std::any_of(new_runs_.begin(), new_runs_.end(),
+                                  [&, &mine = job](const NewRun& run) { return takes(run, mine); });
+    if (!lost) continue;
+    unplace(job, now);
+    job.retry_at = 0;
+  }
+  new_runs_.clear();
+}
+
 // Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the
-// accepted price.
+// accepted price; but those that were not ready at their start ask again.
 void Market::replan_lost(Time now) {
   if (places_due_) {
     places_due_ = false;
@@ -326,8 +350,14 @@ void Market::replan_lost(Time now) {
     Job& job = *lost;
     if (job.placed || now < job.retry_at) continue;
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
-    if (++searches > kMovesPerPass) break;
     const Time from = std::max({now, job.begin, job.not_before});
+    if (job.missed) {
+      searches += kMovesPerPass / kSearchesPerPass;
+      if (searches > kMovesPerPass) break;
+      replan_missed(job, from, now);
+      continue;
+    }
+    if (++searches > kMovesPerPass) break;
     auto choice =
         earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job));
     if (!choice) {
@@ -344,6 +374,29 @@ void Market::replan_lost(Time now) {
     job.cause = in_window ? Cause::kNone : Cause::kResources;
     job.comment_due = true;
   }
+}
+
+// A job that was not ready at its start buys again: at its price where that is still enough, else
+// at the posted one. Otherwise a hold would carry a cheap hour's price into a dear one.
+void Market::replan_missed(Job& job, Time from, Time now) {
+  job.missed = false;
+  Request request = job.bid.request;
+  request.earliest = from;
+  if (job.deadline == 0)
+    request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+  Wish wish;
+  wish.prefer = Prefer::kEarliest;
+  wish.limit = job.terms.price;
+  Found found = find(request, wish, now);
+  if (!found.choice) {
+    renegotiate(job, request, 0, now);
+    return;
+  }
+  job.bid.request = request;
+  place(job, std::move(*found.choice));
+  job.terms.promised_end = job.terms.start + request.duration + config_.start_slack;
+  job.cause = Cause::kNone;
+  job.comment_due = true;
 }
 
 void Market::fund_waiting(Time now) {

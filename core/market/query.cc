@@ -59,6 +59,9 @@ SizeOptions size_of(const Json& ask) {
   size.features = text_of(*found, "features");
   const auto exclusive = found->find("exclusive");
   size.exclusive = exclusive != found->end() && exclusive->is_boolean() && exclusive->get<bool>();
+  const auto all_memory = found->find("all_memory");
+  size.all_memory =
+      all_memory != found->end() && all_memory->is_boolean() && all_memory->get<bool>();
   return size;
 }
 
@@ -124,7 +127,7 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   }
   if (auto window = check_window(request, begin, deadline, now); !window)
     return failure(window.error().text);
-  auto demand = demand_of(size_of(ask));
+  auto demand = demand_for(size_of(ask), request.partition);
   if (!demand) return failure(demand.error().text);
   request.demand = std::move(*demand);
   if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {

@@ -267,6 +267,7 @@ Shape shape_of(const SizeOptions& size, std::int64_t nodes, std::int64_t cpus) {
   shape.mem_per_node_mb = size.mem_per_node_mb;
   shape.mem_per_cpu_mb = size.mem_per_cpu_mb;
   shape.exclusive = size.exclusive;
+  shape.all_memory = size.all_memory;
   return shape;
 }
 

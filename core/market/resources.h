@@ -39,6 +39,7 @@ struct SizeOptions {
   std::string req_nodes, exc_nodes;  ///< plain comma lists of node names (already expanded)
   std::string features;              ///< only plain names joined by "&"
   bool exclusive = false;
+  bool all_memory = false;  ///< --mem=0
 };
 
 /// Where a job fits: `nodes` nodes (0: any number), each with whole multiples of `cpus_per_task`
@@ -54,7 +55,8 @@ struct Shape {
   std::map<std::string, std::int64_t> gres_per_node;  ///< least on every node used
   std::map<std::string, std::int64_t> gres_total;     ///< over the whole job
   std::vector<std::string> req_nodes, exc_nodes, features;
-  bool exclusive = false;
+  bool exclusive = false;   ///< whole nodes
+  bool all_memory = false;  ///< all memory of every node used, where memory is consumable
 };
 
 /// TRES totals and shape of one job (or one array task) from sbatch's options; GPUs asked for by

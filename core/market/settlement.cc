@@ -59,6 +59,16 @@ std::optional<std::string> Market::job_ended(const market_job_t& job, Time now) 
   return end_run(job, now);
 }
 
+// An end that was told while the market could not listen, or that is not in the books yet.
+void Market::see_ended(const market_job_t& ended, Time now) {
+  const auto comment = end_run(ended, now);
+  const auto job = jobs_.find(ended.job_id);
+  if (job == jobs_.end() || !comment) return;
+  job->second.seen_pass = pass_number_;
+  if (*comment != or_empty(ended.admin_comment))
+    orders_.add(MARKET_SET_COMMENT, ended.job_id).text = orders_.keep(*comment);
+}
+
 std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) {
   Job* job = job_of_ended(ended, now);
   if (job == nullptr) return std::nullopt;
@@ -163,7 +173,9 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     queued.operation = ledger::Settle{std::move(segment)};
     if (job.lien != Money())
       queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-    queued.deltas.emplace_back(job.bid.account, Delta{refunded - charged, Money()});
+    // Settled before a crash and no lien left: the balance has it already.
+    if (!job.resettle || job.lien != Money())
+      queued.deltas.emplace_back(job.bid.account, Delta{refunded - charged, Money()});
     job.lien = Money();
     enqueue(std::move(queued));
   }

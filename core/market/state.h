@@ -60,10 +60,11 @@ struct Job {
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
 
   std::uint64_t fingerprint = 0;  ///< of what the price depends on
-  Time begin = 0;
-  bool ready = true;  ///< not held, no open dependency, begin reached
+  Time begin = 0, deadline = 0;   ///< as Slurm has them
+  bool ready = true;              ///< not held, no open dependency, begin reached
   bool dependent = false, held = false;
-  bool retime = false;  ///< not ready at its start: the next plan also moves the promise
+  bool retime = false;  ///< the next plan also moves the promise
+  bool missed = false;  ///< not ready at its start: the next plan asks for the price again
   Time retry_at = 0, not_before = 0;
   Money tried_available;
   int reserve_failures = 0;

@@ -74,12 +74,19 @@ std::uint32_t NodeChoice::tasks_on(const Shape& shape, const Node& node, std::ui
   std::uint64_t cores = free_cores;
   if (node.mem_mb > 0) {
     if (shape.mem_per_node_mb > free_mem) return 0;
+    if (shape.all_memory && free_mem < node.mem_mb) return 0;
     if (shape.mem_per_cpu_mb > 0)
       cores = std::min(cores, free_mem / shape.mem_per_cpu_mb / threads);
   }
   const std::uint64_t tasks = cores * threads / at_least_one(shape.cpus_per_task);
   const std::uint64_t limit = shape.tasks_per_node > 0 ? shape.tasks_per_node : kNoLimit;
   return static_cast<std::uint32_t>(std::min(tasks, limit));
+}
+
+bool NodeChoice::holds_task(const Shape& shape, const Node& node) {
+  Gres have = node.gres;
+  Gres taken;
+  return tasks_on(shape, node, node.cores, node.mem_mb) > 0 && take_per_node(shape, have, taken);
 }
 
 std::uint32_t NodeChoice::most_nodes() const {
@@ -187,8 +194,9 @@ Seat NodeChoice::seat(const Candidate& candidate, std::uint32_t tasks, Gres& gre
   Seat seat;
   seat.node = candidate.free.index;
   if (node.mem_mb > 0) {
-    seat.mem_mb = shape_.mem_per_cpu_mb > 0 ? shape_.mem_per_cpu_mb * cores * threads
-                                            : shape_.mem_per_node_mb;
+    seat.mem_mb = shape_.all_memory           ? node.mem_mb
+                  : shape_.mem_per_cpu_mb > 0 ? shape_.mem_per_cpu_mb * cores * threads
+                                              : shape_.mem_per_node_mb;
   }
   if (shape_.exclusive) cores = node.cores;
   for (std::uint32_t core = 0; cores > 0 && core < node.cores; ++core) {

@@ -34,6 +34,9 @@ class NodeChoice {
   static std::uint32_t tasks_on(const Shape& shape, const Node& node, std::uint32_t free_cores,
                                 std::uint64_t free_mem);
 
+  /// Whether the empty node can hold a task of `shape` with the gres asked for on every node.
+  static bool holds_task(const Shape& shape, const Node& node);
+
   /// Looks at one more node. True when the fewest nodes are found and no more need to be offered.
   bool offer(FreeNode free, bool required);
 

@@ -21,8 +21,8 @@ bool qualifies(const Shape& shape, const Node& node) {
 }
 
 bool needs_sweep(const Shape& shape) {
-  return shape.mem_per_node_mb > 0 || shape.mem_per_cpu_mb > 0 || !shape.gres_per_node.empty() ||
-         !shape.gres_total.empty();
+  return shape.all_memory || shape.mem_per_node_mb > 0 || shape.mem_per_cpu_mb > 0 ||
+         !shape.gres_per_node.empty() || !shape.gres_total.empty();
 }
 
 /// Most of each gres, and of the memory, that the seats hold at any one moment. What ends frees
@@ -138,8 +138,21 @@ std::optional<Placement> NodePlan::place(const Shape& shape, const std::string& 
   return search(shape, partition, &window);
 }
 
+std::optional<Placement> NodePlan::place_empty(const Shape& shape,
+                                               const std::string& partition) const {
+  return search(shape, partition, nullptr);
+}
+
+std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string& partition) const {
+  std::vector<std::uint32_t> nodes = members(partition);
+  std::erase_if(nodes, [&](std::uint32_t i) {
+    return !qualifies(shape, nodes_[i]) || !NodeChoice::holds_task(shape, nodes_[i]);
+  });
+  return nodes;
+}
+
 bool NodePlan::fits_empty(const Shape& shape, const std::string& partition) const {
-  return search(shape, partition, nullptr).has_value();
+  return place_empty(shape, partition).has_value();
 }
 
 // Without a window: on the empty cluster, unusable nodes included.

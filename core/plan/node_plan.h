@@ -80,6 +80,12 @@ class NodePlan {
   std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start,
                                  Time end, const std::string& ignore = {}) const;
 
+  /// As place(), on the cluster as if it were empty and all nodes usable.
+  std::optional<Placement> place_empty(const Shape& shape, const std::string& partition) const;
+
+  /// The nodes of `partition` that could hold a task of `shape` if they were empty, by index.
+  std::vector<std::uint32_t> able(const Shape& shape, const std::string& partition) const;
+
   /// Whether `shape` would fit on the cluster if it were empty and all nodes usable ("larger than
   /// the cluster" when not).
   bool fits_empty(const Shape& shape, const std::string& partition) const;

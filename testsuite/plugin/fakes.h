@@ -19,10 +19,12 @@
 typedef struct fakes {
   bool in_slurmctld;
   atomic_int opened, closed, passes;
-  int loaded, unloaded;            // of the plugin behind ours
-  const char* site_jobcomp;        // what market.conf names
-  market_answer_t answer;          // to the next submission
-  market_submission_t submission;  // as it came; its strings live while the call runs
+  atomic_bool wants_ended;
+  atomic_int jobs_in_pass, state_in_pass;  // of the last pass; the state of its first job
+  int loaded, unloaded;                    // of the plugin behind ours
+  const char* site_jobcomp;                // what market.conf names
+  market_answer_t answer;                  // to the next submission
+  market_submission_t submission;          // as it came; its strings live while the call runs
   char budget[256], value[256], query[256];
   int verdict_on_change;
   market_change_t change;

@@ -48,6 +48,33 @@ static void two_inits_start_one_market(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+static void wait_for_passes(int count) {
+  int until = atomic_load(&fakes.passes) + count;
+  for (int i = 0; i < 500 && atomic_load(&fakes.passes) < until; i++) usleep(10000);
+}
+
+static void what_ended_is_seen_while_the_market_wants_it(void** state) {
+  job_record_t ours = {.job_id = 4, .job_state = JOB_COMPLETE, .start_time = 100, .end_time = 200};
+  job_record_t other = {.job_id = 5, .job_state = JOB_COMPLETE, .start_time = 100, .end_time = 200};
+  ours.admin_comment = (char*)MARKET_NOTE;
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  list_append(job_list, &ours);
+  list_append(job_list, &other);
+  atomic_store(&fakes.wants_ended, true);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), 1);
+  assert_int_equal(atomic_load(&fakes.state_in_pass), MARKET_JOB_COMPLETED);
+  atomic_store(&fakes.wants_ended, false);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), 0);
+  call_fini(*state);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 static void without_state_there_is_no_pass(void** state) {
   assert_int_equal(call_init(*state), SLURM_SUCCESS);
   usleep(250000);
@@ -73,6 +100,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(has_slurms_version, start),
       cmocka_unit_test_setup(in_a_client_it_does_nothing_but_load_multifactor, start),
       cmocka_unit_test_setup(two_inits_start_one_market, start),
+      cmocka_unit_test_setup(what_ended_is_seen_while_the_market_wants_it, start),
       cmocka_unit_test_setup(without_state_there_is_no_pass, start),
       cmocka_unit_test_setup(the_value_is_the_site_factor, start),
   };

@@ -79,6 +79,7 @@ Answer World::submit(const Ask& ask) {
   submission.deadline = ask.deadline;
   submission.array_tasks = ask.array;
   submission.held = ask.held;
+  submission.size.exclusive = ask.exclusive;
   submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
   submission.value = ask.value.empty() ? nullptr : ask.value.c_str();
   return market_->submit(submission, now);
@@ -97,6 +98,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.deadline = ask.deadline;
   job.limit_min = ask.limit_min;
   job.cpus = ask.cpus;
+  job.exclusive = ask.exclusive;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
   job.comment = answer.admin_comment;
@@ -128,11 +130,12 @@ void World::allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs) {
   }
 }
 
-void World::gather(std::vector<market_job_t>& seen) {
+void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
   allocs_.clear();
   core_words_.clear();
   for (auto& [id, job] : jobs) {
-    if (!market_wants_job_here(job)) continue;
+    const bool ended = job.state > MARKET_JOB_SUSPENDED;
+    if (!market_wants_job_here(job) || (ended && !ended_too)) continue;
     market_job_t record{};
     record.job_id = id;
     record.array_job_id = job.array_job;
@@ -163,6 +166,7 @@ void World::gather(std::vector<market_job_t>& seen) {
     record.tres_alloc = job.tres.c_str();
     record.size.min_cpus = job.cpus;
     record.size.tasks = job.cpus;
+    record.size.exclusive = job.exclusive;
     record.cancelled_by = UINT32_MAX;
     auto& allocs = allocs_[id];
     allocs_of(job, allocs);
@@ -178,7 +182,7 @@ bool World::market_wants_job_here(const FakeJob& job) const {
 
 void World::run_pass() {
   std::vector<market_job_t> seen;
-  gather(seen);
+  gather(seen, market_->wants_ended_jobs());
   std::vector<const char*> names;
   for (const auto& [name, reservation] : reservations) names.push_back(name.c_str());
   const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
@@ -211,7 +215,7 @@ void World::end(FakeJob& job, int state) {
   job.state = state;
   market_job_t record{};
   std::vector<market_job_t> seen;
-  gather(seen);
+  gather(seen, true);
   for (const market_job_t& candidate : seen) {
     if (candidate.job_id == job.id) record = candidate;
   }
@@ -366,6 +370,11 @@ bool World::try_start(FakeJob& job) {
     }
   }
   if (count < job.cpus) return false;
+  if (job.exclusive) {
+    for (auto& [node, cores] : chosen) {
+      for (std::uint32_t core = 0; core < cores_; ++core) cores.insert(core);
+    }
+  }
   job.cores = chosen;
   job.state = MARKET_JOB_RUNNING;
   job.start = now;

@@ -20,7 +20,7 @@ constexpr Time kStart = 1800000000;  // a multiple of a minute
 struct FakeJob {
   std::uint32_t id = 0, array_job = 0, task = UINT32_MAX, restart = 0, uid = 0;
   int state = MARKET_JOB_PENDING;
-  bool held = false, dependent = false;
+  bool held = false, dependent = false, exclusive = false;
   Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
@@ -42,6 +42,7 @@ struct Ask {
   Time begin = 0, deadline = 0, runtime = 0;
   bool held = false;
   std::string partition;
+  bool exclusive = false;
 };
 
 class World {
@@ -91,7 +92,7 @@ class World {
   void schedule();
   bool try_start(FakeJob& job);
   bool taken(std::uint32_t node, std::uint32_t core, const FakeJob& job, Time until) const;
-  void gather(std::vector<market_job_t>& seen);
+  void gather(std::vector<market_job_t>& seen, bool ended_too);
   bool market_wants_job_here(const FakeJob& job) const;
   void allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs);
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/market/comment.h"
@@ -391,6 +392,133 @@ TEST(Life, QuietPassGivesNoOrders) {
   const std::size_t before = world.orders_given;
   world.advance(kStart + 600);
   EXPECT_EQ(world.orders_given, before);
+}
+
+// Rewrites the configuration with another fixed price.
+void set_price(World& world, const char* price) {
+  std::ofstream(world.folder() + "/market.conf")
+      << "database = \"" << world.folder() << "/ledger.db\";\n"
+      << settings("", price);
+  world.market().reconfigure();
+  world.sync();
+}
+
+// Held over its start while prices went from 1 to 3 an hour: 5 covers that, 2 does not.
+TEST(Life, MissedStartBuysAgainAtThePostedPrice) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t rich = world.run(Ask{.budget = "5", .limit_min = 60, .held = true});
+  const std::uint32_t poor = world.run(Ask{.budget = "2", .limit_min = 60, .held = true});
+  world.advance(kStart + 600);
+  EXPECT_EQ(world.balance("physics").liens, credits("2"));
+  set_price(world, "3");
+  world.job(rich).held = world.job(poor).held = false;
+  world.advance(kStart + 700);
+  EXPECT_EQ(world.job(rich).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(read_comment(world.job(rich).comment)->price, credits("3"));
+  EXPECT_TRUE(world.job(poor).held);
+  EXPECT_THAT(world.job(poor).state_desc, HasSubstr("needs 3.00, budget is 2.00 [OUTBID]"));
+  EXPECT_EQ(world.balance("physics").liens, credits("3"));
+  set_price(world, "2");
+  world.advance(kStart + 900);
+  EXPECT_EQ(world.job(poor).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(read_comment(world.job(poor).comment)->price, credits("2"));
+}
+
+TEST(Life, MissedStartInACheaperHourKeepsItsPrice) {
+  World world(settings("", "2"));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id = world.run(Ask{.budget = "5", .limit_min = 60, .held = true});
+  world.advance(kStart + 600);
+  set_price(world, "1");
+  world.job(id).held = false;
+  world.advance(kStart + 700);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(world.balance("physics").liens, credits("2"));
+}
+
+// A place lost through the system costs its owner nothing, whatever prices do.
+TEST(Life, NodeDownKeepsThePriceInADearHour) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id =
+      world.run(Ask{.budget = "4", .cpus = 4, .limit_min = 60, .begin = kStart + 3600});
+  world.advance(kStart + 30);
+  ASSERT_EQ(world.reservations.size(), 1u);
+  set_price(world, "3");
+  world.node_up[world.reservations.begin()->second.cores.begin()->first] = false;
+  world.tell_cluster();
+  world.advance(kStart + 2 * 3600 + 300);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("96"));
+}
+
+// One CPU asked for, a node of four cores taken: 4 core-hours at 1, before and after Slurm's count.
+TEST(Life, ExclusivePaysForTheWholeNode) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  EXPECT_EQ(world.submit(Ask{.budget = "3.99", .limit_min = 60, .exclusive = true}).verdict,
+            MARKET_REJECTED);
+  const std::uint32_t id = world.run(Ask{.budget = "4", .limit_min = 60, .exclusive = true});
+  ASSERT_NE(id, 0u);
+  world.advance(kStart + 120);
+  ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(world.balance("physics").liens, credits("4"));
+  world.crash();
+  world.advance(kStart + 2 * 3600);
+  EXPECT_EQ(world.balance("physics").posted, credits("96"));
+}
+
+// Ends after five of ten minutes; Slurm kept its record, with the comment as it was saved.
+struct Crashed {
+  explicit Crashed(bool settled) {
+    EXPECT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+    world.sync();
+    id = world.run(Ask{.budget = "5", .cpus = 2, .limit_min = 60});
+    world.advance(kStart + 300);
+    EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+    const std::string accepted = world.job(id).comment;
+    world.now += 300;
+    world.end(world.job(id), MARKET_JOB_COMPLETED);  // the books are not written
+    if (!settled) world.job(id).comment = accepted;
+    EXPECT_EQ(world.balance("physics").liens, credits("2"));
+    world.crash();
+    world.sync();
+  }
+  World world{settings("")};
+  std::uint32_t id = 0;
+};
+
+TEST(Recovery, EndNobodyWasToldOfIsSettled) {
+  Crashed after(false);
+  World& world = after.world;
+  EXPECT_EQ(world.balance("physics").posted, credits("98"));
+  EXPECT_EQ(world.balance("physics").liens, Money());
+  EXPECT_TRUE(read_comment(world.job(after.id).comment)->settled);
+}
+
+TEST(Recovery, SettlementThatWasNotWrittenIsWrittenAgainOnce) {
+  Crashed after(true);
+  World& world = after.world;
+  const std::string comment = world.job(after.id).comment;
+  for (int again = 0; again < 2; ++again) {
+    world.advance(world.now + 200);
+    EXPECT_EQ(world.balance("physics").posted, credits("98"));
+    EXPECT_EQ(world.balance("physics").liens, Money());
+    EXPECT_EQ(world.job(after.id).comment, comment);
+    const auto lines = bills(world);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0].charged, credits("2"));
+    EXPECT_EQ(lines[0].state, "COMPLETED");
+    EXPECT_NE(lines[0].promised_end, 0);
+    EXPECT_FALSE(world.market().wants_ended_jobs());
+    world.crash();
+    EXPECT_TRUE(world.market().wants_ended_jobs());
+  }
 }
 
 }  // namespace
