@@ -240,12 +240,17 @@ Answer Market::decide(Draft draft, Time now) {
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
   const Money available = funds_.available(draft.bid.account);
-  const Wish wish = wish_for(draft.bid, now);
+  Spans full;
+  Wish wish = wish_for(draft.bid, now);
+  wish.full = &full;
+  Choice last;
   Money total;
   Money needed;
   std::string refusal;
   for (std::uint32_t task = 0; task < draft.tasks; ++task) {
-    Found found = find(request, wish, now);
+    Found found;
+    if (task > 0) found.choice = once_more(request, last, now);
+    if (!found.choice) found = find(request, wish, now);
     if (!found.choice || !affordable(draft.bid, now, *found.choice)) {
       const std::string what = draft.array ? " per task" : "";
       if (found.choice) {
@@ -262,6 +267,8 @@ Answer Market::decide(Draft draft, Time now) {
     }
     const Money price = found.choice->price;
     needed = std::max(needed, price);
+    last.start = found.choice->start;
+    last.price = price;
     total += price;
     const bool funded = total <= available;
     if (!funded && config_.arrays == ArrayFunding::kPerTask && draft.array) total -= price;

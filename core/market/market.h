@@ -97,6 +97,7 @@ class Market {
     Money price;
     Placement placement;
   };
+  using Spans = std::vector<std::pair<Time, Time>>;  // [first, second)
   enum class Prefer { kCheapest, kEarliest, kValue };
   struct Wish {
     Prefer prefer = Prefer::kCheapest;
@@ -105,6 +106,7 @@ class Market {
     std::optional<Money> limit;      // no start dearer than this
     Time only_start = 0;             // a start less than a slot from this one, or none
     std::string ignore;              // key of a booking that counts as free
+    Spans* full = nullptr;           // where nothing fits, kept between searches for one request
   };
   struct Found {
     std::optional<Choice> choice;
@@ -137,6 +139,7 @@ class Market {
 
   // pricing.cc
   Found find(const Request& request, const Wish& wish, Time now) const;
+  std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
   Wish wish_for(const Bid& bid, Time bid_made) const;
   bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
   std::optional<Choice> earliest_place(const Request& request, Time from, Time until,

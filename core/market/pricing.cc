@@ -13,8 +13,9 @@
 namespace market {
 namespace {
 
-constexpr int kMaxPlacements = 200;  // places tried for one quote
-constexpr int kMaxSteps = 2000;      // ends of bookings looked at for the earliest place
+constexpr int kMaxPlacements = 400;  // places tried for one quote
+constexpr int kMaxSteps = 400;       // starts tried for the earliest place
+constexpr int kStrideEvery = 40;     // tries after which twice as many ends are skipped at once
 
 struct Candidate {
   double score = 0;  // smaller is better
@@ -25,6 +26,16 @@ struct Candidate {
     return score != other.score ? score > other.score : start > other.start;
   }
 };
+
+// The next start worth a try when nothing fits at `start`: room appears only where a booking ends.
+// On a full cluster many ends free too little; so that a quote stays bounded and is still found
+// weeks ahead, ever more of them are passed over, at the price of a start that much later.
+Time next_try(const Bookings& bookings, Time start, int tried) {
+  Time next = start;
+  for (int skip = 1 << std::min(tried / kStrideEvery, 8); skip > 0; --skip)
+    next = bookings.next_end(next);
+  return next;
+}
 
 }  // namespace
 
@@ -58,7 +69,8 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   found.for_sale = !candidates.empty();
 
   std::make_heap(candidates.begin(), candidates.end());
-  std::vector<std::pair<Time, Time>> full;  // [first, second): nothing fits at a start in here
+  Spans fresh;
+  Spans& full = wish.full == nullptr ? fresh : *wish.full;
   for (int tried = 0; !candidates.empty();) {
     std::pop_heap(candidates.begin(), candidates.end());
     const Candidate candidate = candidates.back();
@@ -78,9 +90,26 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       found.choice = Choice{candidate.start, candidate.price, std::move(*placement)};
       break;
     }
-    full.emplace_back(candidate.start, bookings_.next_end(candidate.start));
+    full.emplace_back(candidate.start, next_try(bookings_, candidate.start, tried));
   }
   return found;
+}
+
+// The same choice for one more of the same bid, when it is still the best: what is sold makes no
+// price fall and no room, so it is while its own price has not moved. Far cheaper than a search.
+std::optional<Market::Choice> Market::once_more(const Request& request, const Choice& last,
+                                                Time now) const {
+  Request narrow = request;
+  narrow.earliest = last.start;
+  narrow.deadline = last.start + request.duration;
+  const PriceList list = mechanism_->prices(narrow, now);
+  if (list.credits.empty() || !std::isfinite(list.credits.front())) return std::nullopt;
+  const auto price = Money::from_credits(list.credits.front());
+  if (!price || *price != last.price) return std::nullopt;
+  const Time end = last.start + request.duration + config_.start_slack;
+  auto placement = bookings_.plan().place(request.demand.shape, request.partition, last.start, end);
+  if (!placement) return std::nullopt;
+  return Choice{last.start, last.price, std::move(*placement)};
 }
 
 Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
@@ -100,7 +129,6 @@ bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) con
          choice.price.credits();
 }
 
-// Room appears only where a booking ends, so only those times are looked at.
 std::optional<Market::Choice> Market::earliest_place(const Request& request, Time from, Time until,
                                                      const std::string& ignore) const {
   Time start = from;
@@ -109,7 +137,7 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
     auto placement =
         bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
     if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = bookings_.next_end(start);
+    const Time next = next_try(bookings_, start, step);
     if (next == start) break;
     start = next;
   }
