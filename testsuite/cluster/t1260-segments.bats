@@ -38,12 +38,12 @@ play() (
   wait_settled "$JOB" 3 90
   books_balance >&2 && echo balanced
   echo "posted $(posted physics)"
-  ledger "select restart || ' ' || state || ' ' || elapsed || ' ' || charged - refunded from segment where job_id = $JOB order by restart"
+  ledger "select restart || ' ' || state || ' ' || elapsed || ' ' || (charged - refunded) from segment where job_id = $JOB order by restart"
   sbill -n -P -j "$JOB" --format=Restarts,Charged | sed 's/^/sbill /'
 )
 
 bill_of() {
-  cat "$BATS_FILE_TMPDIR/$1.log" >&2
+  cat "$BATS_FILE_TMPDIR/$1.log" "$BATS_FILE_TMPDIR/$1" >&2
   cat "$BATS_FILE_TMPDIR/$1"
 }
 

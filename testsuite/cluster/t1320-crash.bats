@@ -100,6 +100,7 @@ test_reserved() { [[ -n $(reserved_node) ]]; }
 @test "killed again and again among many jobs: every one billed once or released" {
   local jobs=() job before
   before=$(posted physics)
+  cluster_wait 30 smarket check
   for _ in 1 2 3; do
     for _ in 1 2 3 4 5; do
       accepted games -A physics -n 1 -t 1 --budget=1 --deadline=now+8minutes --wrap "sleep $((RANDOM % 5))"
