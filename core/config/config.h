@@ -57,7 +57,7 @@ struct Config {
   OnError on_error = OnError::kRefuse;
   NoFunds no_funds = NoFunds::kRefuse;
   ArrayFunding arrays = ArrayFunding::kWhole;
-  std::uint32_t max_array_tasks = 1000;
+  std::uint32_t max_array_tasks = 100;
 
   ChargeBasis charge_basis = ChargeBasis::kReserved;
   Ends ends;
