@@ -266,6 +266,18 @@ static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t
   out->alloc_count = host;
 }
 
+// Whether what the job waits for is of its owner's making: a dependency, the limit of an array, a
+// limit of the association or QOS, licenses. Such a wait may not count as the cluster being late.
+static bool waits_for_its_own(const job_record_t* job) {
+  const char* reason;
+
+  if (job->bit_flags & JOB_DEPENDENT) return true;
+  if (!IS_JOB_PENDING(job)) return false;
+  reason = compat_reason_text(job->state_reason);
+  return !xstrcmp(reason, "JobArrayTaskLimit") || !xstrcmp(reason, "Licenses") ||
+         !xstrncmp(reason, "Assoc", 5) || !xstrncmp(reason, "QOS", 3);
+}
+
 static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out) {
   const market_details_t* details = job->details;
 
@@ -278,7 +290,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .uid = job->user_id,
       .state = convert_state(job->job_state),
       .held = job->priority == 0,
-      .dependent = (job->bit_flags & JOB_DEPENDENT) != 0,
+      .dependent = waits_for_its_own(job),
       .deadline = job->deadline == (time_t)NO_VAL ? 0 : job->deadline,
       .time_limit_min = job->time_limit == NO_VAL ? 0 : job->time_limit,
       .site_factor = job->site_factor > NICE_OFFSET ? job->site_factor - NICE_OFFSET : 0,

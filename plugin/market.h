@@ -213,7 +213,7 @@ typedef struct market_job {
   uint32_t uid;
   int state;      /* enum market_job_state */
   bool held;      /* priority 0 */
-  bool dependent; /* a dependency is not yet met */
+  bool dependent; /* waits for its own: a dependency, an array or account limit, licenses */
   int64_t submit, begin, deadline;
   int64_t start, end;  /* running: expected end; ended: the real one; pending: 0 */
   int64_t suspended_s; /* seconds spent suspended so far */

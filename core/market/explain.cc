@@ -108,9 +108,11 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
   }
   if (job.dependent) {
     code = "DEPENDENCY";
-    return job.missed ? "waits for a job it depends on; it missed its start, so its price is asked "
-                        "for again when that has ended"
-                      : "waits for a job it depends on; it is planned again when that has ended";
+    return job.missed ? "waits for a job it depends on, or for a limit of its array, account or "
+                        "licenses; it missed its start, so its price is asked for again when that "
+                        "has ended"
+                      : "waits for a job it depends on, or for a limit of its array, account or "
+                        "licenses; it is planned again when that has ended";
   }
   if (job.cause == Cause::kResources || !job.placed) {
     code = "RESOURCES";

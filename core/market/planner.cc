@@ -177,6 +177,10 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
       mechanism_->promise(job.bid.request, seen.start);
     }
     if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
+    if (job.missed) {  // its own wait ended and Slurm was first: the promise begins with the run
+      job.missed = false;
+      job.terms.promised_end = seen.start + job.bid.request.duration + config_.start_slack;
+    }
     job.placed = true;
     job.phase = Phase::kRunning;
     job.cause = Cause::kNone;

@@ -141,8 +141,9 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   const Time limit = job.bid.request.duration;
   EndRule rule = config_.ends.*end.rule;
   if (never_ran && ended.state == MARKET_JOB_CANCELLED) rule = config_.ends.cancelled_before_start;
-  const bool late = ended.state == MARKET_JOB_COMPLETED && job.terms.promised_end != 0 &&
-                    ended.end > job.terms.promised_end && elapsed <= limit;
+  const bool late = ended.state == MARKET_JOB_COMPLETED && !job.missed &&
+                    job.terms.promised_end != 0 && ended.end > job.terms.promised_end &&
+                    elapsed <= limit;
   if (late) rule = config_.ends.late;
 
   const bool was_accepted = job.phase != Phase::kWaiting;

@@ -50,7 +50,9 @@
 typedef struct xlist market_list_t;
 typedef struct listIterator list_itr_t;
 typedef struct job_details market_details_t;
+#define compat_reason_text(reason) job_reason_string(reason)
 #else
+#define compat_reason_text(reason) job_state_reason_string(reason)
 typedef list_t market_list_t;
 typedef job_details_t market_details_t;
 #endif

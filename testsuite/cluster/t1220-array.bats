@@ -75,3 +75,11 @@ running_are() { [[ $(squeue -h -r -t R -j "$1" -o %A | wc -l) -eq $2 ]]; }
   cluster_wait 60 cluster_no_jobs
   all_is_well
 }
+
+@test "tasks kept waiting by their own array's limit are not late through the cluster's fault" {
+  accepted games -A rich --array=1-2%1 -n 1 -t 1 --budget=10 --wrap "sleep 40"
+  local array=$JOB
+  cluster_wait 120 is_settled_array "$array" 2
+  [ "$(ledger "select count(*) from segment where array_job_id = $array and state = 'COMPLETED' and charged > 0")" -eq 2 ]
+  [ "$(ledger "select sum(refunded) from segment where array_job_id = $array")" -eq 0 ]
+}
