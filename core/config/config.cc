@@ -7,12 +7,16 @@
 #include <array>
 
 #include "core/config/reader.h"
+#include "core/config/resources_section.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
 namespace {
 
 using config::Document;
+using config::is_tres;
+using config::is_virtual;
+using config::read_resources;
 using config::Section;
 
 constexpr Time kMinute = 60;
@@ -21,13 +25,14 @@ constexpr Time kDay = 86400;
 constexpr Time kTenYears = 3650 * kDay;
 constexpr double kHighestPrice = 1e6;
 constexpr double kLargestWeight = 1e6;
+constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr Time kMostSlots = 100'000;
 
 template <class Enum>
 using Name = std::pair<const char*, Enum>;
 
 constexpr std::array<const char*, 3> kMechanisms = {"era", "first_fit", "on_demand"};
-constexpr std::array<const char*, 1> kPredictors = {"spread"};
+constexpr std::array<const char*, 2> kPredictors = {"spread", "lp"};
 
 template <std::size_t N>
 void choose(Section& section, const char* key, const std::array<const char*, N>& names,
@@ -106,13 +111,6 @@ void read_charges(Section& root, Config& config) {
   ends->refuse_unknown_keys();
 }
 
-bool is_weighed(std::string_view tres) {
-  constexpr std::string_view kGres = "gres/";
-  if (tres == "cpu" || tres == "mem" || tres == "node") return true;
-  return tres.substr(0, kGres.size()) == kGres && tres.size() > kGres.size() &&
-         is_plain_text(tres, 256);
-}
-
 void read_weights(Section& prices, Config& config) {
   if (!prices.has("weights")) return;
   config.weights.clear();
@@ -120,8 +118,9 @@ void read_weights(Section& prices, Config& config) {
   for (Section& section : prices.groups("weights")) {
     TresWeight weight;
     section.text("tres", weight.tres);
-    if (!is_weighed(weight.tres)) {
-      section.fault("tres", "cpu, mem, node or gres/NAME[:TYPE] such as gres/gpu:a100");
+    if (!is_tres(weight.tres) && !is_virtual(weight.tres)) {
+      section.fault("tres",
+                    "cpu, mem, node, gres/NAME[:TYPE] such as gres/gpu:a100, or virtual/NAME");
     }
     const bool repeated =
         std::any_of(config.weights.begin(), config.weights.end(),
@@ -145,6 +144,7 @@ void read_prices(Section& root, Config& config) {
   prices->decimal("floor", kHighestPrice, config.floor_price);
   prices->decimal("cap", kHighestPrice, config.cap_price);
   prices->decimal("fixed", kHighestPrice, config.fixed_price);
+  prices->decimal("late_penalty", kSteepestPenalty, config.late_penalty);
   if (config.cap_price < config.floor_price) {
     prices->fault("cap", fmt::format("not below floor, which is {}", config.floor_price));
   }
@@ -212,6 +212,7 @@ Result<Config> load_config(const std::string& path) {
   read_general(root, config);
   read_charges(root, config);
   read_prices(root, config);
+  read_resources(root, config);
   read_planning(root, config);
   read_predictor(root, config);
   root.refuse_unknown_keys();

@@ -31,6 +31,19 @@ struct TresWeight {
   double weight = 0;  ///< billing units per CPU, GB, node, gres
 };
 
+/// An amount of a TRES as Slurm counts it (memory: MB), or of a virtual resource "virtual/NAME".
+struct ResourceAmount {
+  std::string tres;
+  double amount = 0;
+};
+
+/// One resource configuration (ERA, section 2.2): who asks for the formal bundle needs the actual
+/// one.
+struct ResourceConfiguration {
+  std::string name;
+  std::vector<ResourceAmount> formal, actual;
+};
+
 struct Ends {
   EndRule completed = EndRule::kCharge;
   EndRule failed = EndRule::kCharge;
@@ -68,6 +81,11 @@ struct Config {
   double floor_price = 0.1;  ///< credits per billing-hour
   double cap_price = 1.0;
   double fixed_price = 0.1;  ///< first_fit, on_demand
+  double late_penalty =
+      0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
+
+  std::vector<ResourceConfiguration> configurations;
+  std::vector<ResourceAmount> virtual_resources;  ///< how much there is of each
 
   Time slot = 60;  ///< grid of planned starts, seconds
   Time horizon = 7 * 86400;

@@ -71,7 +71,14 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
 // A mechanism is made and taught before the lock is taken, since learning from a month of bids
 // takes its time.
 std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
-  if (!news.config && !news.past_bids) return nullptr;
+  Capacity capacity;
+  {
+    const std::lock_guard lock(mutex_);
+    capacity.total = total_;
+  }
+  // At start the bids are there before the nodes, without which no forecast can share them out.
+  const bool nodes_are_news = taught_without_nodes_ && !capacity.total.empty();
+  if (!news.config && !news.past_bids && !nodes_are_news) return nullptr;
   if (news.past_bids) past_bids_ = *news.past_bids;
   const Config& config = news.config ? *news.config : config_;
   auto mechanism = make_posted_price(config);
@@ -79,13 +86,9 @@ std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
     log_(LogLevel::kError, fmt::format("market.conf: mechanism: {}", mechanism.error().text));
     return nullptr;
   }
-  Capacity capacity;
-  {
-    const std::lock_guard lock(mutex_);
-    capacity.total = total_;
-  }
   (*mechanism)->update(capacity, news.now);
   (*mechanism)->learn(past_bids_, news.now);
+  taught_without_nodes_ = capacity.total.empty();
   return std::move(*mechanism);
 }
 

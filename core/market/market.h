@@ -243,7 +243,8 @@ class Market {
   Log log_;
   std::atomic<std::uint32_t> interval_ms_{1000};
   std::atomic<bool> recovering_{true};
-  std::vector<PastBid> past_bids_;  // of the ledger's thread alone
+  std::vector<PastBid> past_bids_;     // of the ledger's thread alone
+  bool taught_without_nodes_ = false;  // so too
 
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable written_;

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 namespace market {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Totals are summed as integers below 2^kSumBits.
-constexpr int kSumBits = 61;
+constexpr int kSumBits = 59;
+/// Cost of a slot that cannot be used: more than any sum of others, and two of them fit an integer.
+constexpr std::int64_t kBlocked = std::int64_t{1} << 61;
 
 /// Power of two that makes `largest` fit kSumBits.
 double scale_for(double largest) {
@@ -18,19 +22,9 @@ double scale_for(double largest) {
   return std::ldexp(1, std::clamp(kSumBits - 1 - std::ilogb(largest), -kMostShift, kMostShift));
 }
 
-/// Fixed-point sums of costs with infinite ones kept apart.
-class Summand {
- public:
-  Summand(const std::vector<double>& costs, double scale) : costs_(costs), scale_(scale) {}
-  bool blocked(std::size_t i) const { return costs_[i] == kInfinity; }
-  std::int64_t fixed(std::size_t i) const {
-    return blocked(i) ? 0 : static_cast<std::int64_t>(costs_[i] * scale_ + 0.5);
-  }
-
- private:
-  const std::vector<double>& costs_;
-  double scale_;
-};
+std::int64_t rounded(double cost) {
+  return static_cast<std::int64_t>(cost + 0.5);
+}
 
 }  // namespace
 
@@ -58,7 +52,7 @@ void BasicEcon::advance(std::int64_t first) {
       column.erase(column.begin(), column.begin() + static_cast<long>(gone));
     };
     drop(row.level);
-    drop(row.flat_until);
+    drop(row.room);
     drop(row.unit_price);
     drop(row.paid);
     drop(row.curve);
@@ -78,7 +72,7 @@ void BasicEcon::extend(std::int64_t end) {
 void BasicEcon::resize(Row& row, std::size_t from) const {
   const auto size = static_cast<std::size_t>(slots_);
   row.level.resize(size);
-  row.flat_until.resize(size);
+  row.room.resize(size);
   row.unit_price.resize(size);
   row.paid.resize(size);
   row.curve.resize(size);
@@ -92,14 +86,14 @@ void BasicEcon::refresh(Row& row, std::size_t slot) const {
       static_cast<std::size_t>(period % static_cast<std::int64_t>(row.curves.size()));
   const double level = row.level[slot];
   row.curve[slot] = static_cast<std::uint32_t>(curve);
-  if (level + 1 > row.curves.limit(curve)) {
-    row.flat_until[slot] = -kInfinity;
+  row.paid[slot] = row.curves.paid(curve, std::min(level, row.curves.limit(curve)));
+  if (level >= row.curves.limit(curve)) {
+    row.room[slot] = -1;
     return;
   }
-  const PriceCurves::Piece& next = row.curves.piece(curve, level + 1);
-  row.flat_until[slot] = next.upper;
+  const PriceCurves::Piece& next = row.curves.piece(curve, std::floor(level) + 1);
+  row.room[slot] = next.upper - level;
   row.unit_price[slot] = next.price;
-  row.paid[slot] = row.curves.paid(curve, level);
 }
 
 double BasicEcon::promised(std::size_t good, std::int64_t slot) const {
@@ -118,38 +112,93 @@ void BasicEcon::add(std::span<const Part> parts, const Span& span, double sign) 
   for (const Part& part : parts) {
     std::int64_t slot = span.slot;
     const double width = sign * part.width;
-    if (span.lead > 0) add(part.good, slot++, width * span.lead);
-    for (std::int64_t i = 0; i < span.full; ++i) add(part.good, slot++, width * slot_seconds_);
-    if (span.tail > 0) add(part.good, slot, width * span.tail);
+    const auto hold = [&](std::int64_t seconds) {
+      add(part.good, slot++, width * static_cast<double>(seconds));
+    };
+    if (span.lead > 0) hold(span.lead);
+    for (std::int64_t i = 0; i < span.full; ++i) hold(slot_seconds_);
+    if (span.tail > 0) hold(span.tail);
   }
 }
 
-/// costs[k] = price of slot from + k held for `seconds` by all parts together.
-void BasicEcon::slot_costs(std::span<const Part> parts, double seconds, std::size_t from,
-                           std::size_t count, Combine combine, std::vector<double>& costs) const {
-  costs.assign(count, 0);
-  for (const Part& part : parts) {
-    const Row& row = rows_[part.good];
-    const double units = part.width * seconds;
-    const double flat_factor = units * part.factor;
+/// `factor` is a unit's cost at a price of 1 in the integers of the sum.
+std::int64_t BasicEcon::exact_cost(const Row& row, std::size_t slot, double units,
+                                   double factor) const {
+  if (!(units > 0)) return 0;
+  const double upto = row.level[slot] + units;
+  if (upto > row.curves.limit(row.curve[slot])) return kBlocked;
+  return rounded((row.curves.paid(row.curve[slot], upto) - row.paid[slot]) * factor);
+}
+
+/// In nearly all slots all units of the part cost the same, so that the slot has one price of a
+/// second, whatever part of it is held.
+template <class Put>
+void BasicEcon::price_part(const Part& part, std::size_t from, std::size_t count, double scale,
+                           Put put, std::span<Holding*> holdings) const {
+  const Row& row = rows_[part.good];
+  const double most_units = part.width * static_cast<double>(slot_seconds_);
+  const double factor = part.factor * scale;
+  const double second_factor = part.width * factor;
+  const double* room = row.room.data() + from;
+  const double* unit_price = row.unit_price.data() + from;
+  std::int64_t* costs[3] = {};
+  std::int64_t seconds[3] = {};
+  for (std::size_t h = 0; h < holdings.size(); ++h) {
+    costs[h] = holdings[h]->costs.data();
+    seconds[h] = holdings[h]->seconds;
+  }
+  const auto price = [&](auto several) {
     for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t slot = from + k;
-      const double upto = row.level[slot] + units;
-      double cost;
-      if (upto <= row.flat_until[slot]) {
-        cost = flat_factor * row.unit_price[slot];
-      } else if (upto > row.curves.limit(row.curve[slot])) {
-        cost = kInfinity;
-      } else {
-        cost = (row.curves.paid(row.curve[slot], upto) - row.paid[slot]) * part.factor;
+      if (most_units <= room[k]) {
+        const std::int64_t second = rounded(unit_price[k] * second_factor);
+        put(costs[0][k], second * seconds[0]);
+        if constexpr (decltype(several)::value) {
+          put(costs[1][k], second * seconds[1]);
+          put(costs[2][k], second * seconds[2]);
+        }
+        continue;
       }
-      costs[k] = combine == Combine::kSum ? costs[k] + cost : std::max(costs[k], cost);
+      for (std::size_t h = 0; h < holdings.size(); ++h) {
+        const double units = part.width * static_cast<double>(seconds[h]);
+        const std::int64_t cost = exact_cost(row, from + k, units, factor);
+        if (cost == kBlocked) {
+          costs[h][k] = kBlocked;
+        } else {
+          put(costs[h][k], cost);
+        }
+      }
+    }
+  };
+  if (holdings.size() == 3) {
+    price(std::true_type());
+  } else {
+    price(std::false_type());
+  }
+}
+
+/// costs[k] of each holding: price of slot from + k held by all parts together.
+void BasicEcon::price_slots(std::span<const Part> parts, std::size_t from, std::size_t count,
+                            double scale, Combine combine, std::span<Holding*> holdings) const {
+  for (Holding* holding : holdings) holding->costs.resize(count);
+  if (parts.empty()) {
+    for (Holding* holding : holdings) holding->costs.assign(count, 0);
+    return;
+  }
+  const auto put_first = [](std::int64_t& sum, std::int64_t cost) { sum = cost; };
+  const auto put_more = [](std::int64_t& sum, std::int64_t cost) { sum += cost; };
+  const auto put_most = [](std::int64_t& sum, std::int64_t cost) { sum = std::max(sum, cost); };
+  price_part(parts[0], from, count, scale, put_first, holdings);
+  for (const Part& part : parts.subspan(1)) {
+    if (combine == Combine::kSum) {
+      price_part(part, from, count, scale, put_more, holdings);
+    } else {
+      price_part(part, from, count, scale, put_most, holdings);
     }
   }
 }
 
 double BasicEcon::largest_total(std::span<const Part> parts, const Span& span) const {
-  const double seconds = span.lead + static_cast<double>(span.full) * slot_seconds_ + span.tail;
+  const auto seconds = static_cast<double>(span.lead + span.full * slot_seconds_ + span.tail);
   double total = 0;
   for (const Part& part : parts)
     total += part.width * part.factor * rows_[part.good].curves.highest_price() * seconds;
@@ -163,40 +212,38 @@ std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& s
   const auto from = static_cast<std::size_t>(span.slot - first_);
   const auto full = static_cast<std::size_t>(span.full);
   const std::size_t count = result.size();
-  const std::size_t full_from = from + (span.lead > 0 ? 1 : 0);
-  if (span.lead > 0) slot_costs(parts, span.lead, from, count, combine, lead_costs_);
-  if (full > 0) slot_costs(parts, slot_seconds_, full_from, count + full - 1, combine, full_costs_);
-  if (span.tail > 0) slot_costs(parts, span.tail, full_from + full, count, combine, tail_costs_);
-
   const double scale = scale_for(largest_total(parts, span));
+  full_.seconds = slot_seconds_;
+  lead_.seconds = span.lead;
+  tail_.seconds = span.tail;
+  Holding* holdings[] = {&full_, &lead_, &tail_};
+  const bool aligned = span.lead == 0 && span.tail == 0;
+  price_slots(parts, from, count + static_cast<std::size_t>(span.slots()) - 1, scale, combine,
+              std::span(holdings).first(aligned ? 1 : 3));
+
+  const std::size_t before = span.lead > 0 ? 1 : 0;
+  const std::int64_t* fulls = full_.costs.data() + before;
+  const std::int64_t* leads = lead_.costs.data();
+  const std::int64_t* tails = tail_.costs.data() + (span.tail > 0 ? before + full : 0);
   const double credits = 1 / scale;
-  const Summand lead_part(lead_costs_, scale);
-  const Summand full_part(full_costs_, scale);
-  const Summand tail_part(tail_costs_, scale);
   std::int64_t window = 0;  // sum over the full slots of the present start
   std::size_t usable = 0;   // starts before this one hold a full slot that cannot be used
-  for (std::size_t i = 0; i + 1 < full; ++i) {
-    window += full_part.fixed(i);
-    if (full_part.blocked(i)) usable = i + 1;
-  }
+  const auto enter = [&](std::size_t slot) {
+    if (fulls[slot] < kBlocked) {
+      window += fulls[slot];
+    } else {
+      usable = slot + 1;
+    }
+  };
+  const auto leave = [&](std::size_t slot) {
+    if (fulls[slot] < kBlocked) window -= fulls[slot];
+  };
+  for (std::size_t i = 0; i + 1 < full; ++i) enter(i);
   for (std::size_t k = 0; k < count; ++k) {
-    if (full > 0) {
-      const std::size_t last = k + full - 1;
-      window += full_part.fixed(last);
-      if (full_part.blocked(last)) usable = last + 1;
-    }
-    std::int64_t total = window;
-    bool blocked = k < usable;
-    if (span.lead > 0) {
-      total += lead_part.fixed(k);
-      blocked = blocked || lead_part.blocked(k);
-    }
-    if (span.tail > 0) {
-      total += tail_part.fixed(k);
-      blocked = blocked || tail_part.blocked(k);
-    }
-    result[k] = blocked ? kInfinity : static_cast<double>(total) * credits;
-    if (full > 0) window -= full_part.fixed(k);
+    if (full > 0) enter(k + full - 1);
+    const std::int64_t total = aligned ? window : window + leads[k] + tails[k];
+    result[k] = k < usable || total >= kBlocked ? kInfinity : static_cast<double>(total) * credits;
+    if (full > 0) leave(k);
   }
   return result;
 }

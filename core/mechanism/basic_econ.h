@@ -28,14 +28,14 @@ class BasicEcon {
   /// whole, then `full` whole slots, then `tail` seconds of the next.
   struct Span {
     std::int64_t slot = 0;
-    double lead = 0;
+    std::int64_t lead = 0;
     std::int64_t full = 0;
-    double tail = 0;
+    std::int64_t tail = 0;
     std::int64_t slots() const { return (lead > 0 ? 1 : 0) + full + (tail > 0 ? 1 : 0); }
   };
 
   /// Slots first .. first + slots − 1 of `slot_seconds` each; no goods yet.
-  BasicEcon(std::int64_t first, std::int64_t slots, double slot_seconds)
+  BasicEcon(std::int64_t first, std::int64_t slots, std::int64_t slot_seconds)
       : first_(first), slots_(slots), slot_seconds_(slot_seconds) {}
 
   /// Returns the number of a new good, nothing of it promised: 0, 1, …; `curves` as for
@@ -60,9 +60,9 @@ class BasicEcon {
 
   /// totalCost of Algorithm 1, line 10, for the starts span.slot, span.slot + 1, …: infinity where
   /// a slot cannot be used because promised + width > capacity. All slots must lie within first()
-  /// .. end(). Equal costs of slots give exactly equal totals: sums are in integers of 2^-61 of the
-  /// largest total possible. Time: linear in starts + slots, whatever the width; logarithmic to
-  /// constant in the steps of a curve.
+  /// .. end(). Equal costs of slots give exactly equal totals: sums are in integers, prices of a
+  /// second being rounded to 2^-59 of the largest total possible. Time: linear in starts + slots,
+  /// whatever the width; logarithmic to constant in the steps of a curve.
   std::vector<double> totals(std::span<const Part> parts, const Span& span, std::int64_t starts,
                              Combine combine) const;
 
@@ -71,24 +71,33 @@ class BasicEcon {
   struct Row {
     PriceCurves curves;
     std::int64_t slots_per_curve = 1;
-    std::vector<double> level;       ///< units promised
-    std::vector<double> flat_until;  ///< units up to this level cost unit_price each
+    std::vector<double> level;  ///< units promised
+    std::vector<double> room;   ///< so many units more cost unit_price each; negative: none
     std::vector<double> unit_price;
     std::vector<double> paid;  ///< what the promised units cost on the curve
     std::vector<std::uint32_t> curve;
   };
   void resize(Row& row, std::size_t from) const;
   void refresh(Row& row, std::size_t slot) const;
-  void slot_costs(std::span<const Part> parts, double seconds, std::size_t from, std::size_t count,
-                  Combine combine, std::vector<double>& costs) const;
+  /// What a slot costs when it is held for `seconds`, in the integers of a sum; kBlocked when it
+  /// cannot be.
+  struct Holding {
+    std::int64_t seconds = 0;
+    std::vector<std::int64_t> costs;
+  };
+  template <class Put>
+  void price_part(const Part& part, std::size_t from, std::size_t count, double scale, Put put,
+                  std::span<Holding*> holdings) const;
+  void price_slots(std::span<const Part> parts, std::size_t from, std::size_t count, double scale,
+                   Combine combine, std::span<Holding*> holdings) const;
+  std::int64_t exact_cost(const Row& row, std::size_t slot, double units, double factor) const;
   double largest_total(std::span<const Part> parts, const Span& span) const;
 
   std::int64_t first_;
   std::int64_t slots_;
-  double slot_seconds_;
+  std::int64_t slot_seconds_;
   std::vector<Row> rows_;
-  mutable std::vector<double> lead_costs_, full_costs_,
-      tail_costs_;  ///< kept between calls to save allocations
+  mutable Holding lead_, full_, tail_;  ///< kept between calls to save allocations
 };
 
 }  // namespace market

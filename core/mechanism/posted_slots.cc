@@ -31,20 +31,34 @@ bool is_shared(std::string_view tres) {
   return tres == "node";
 }
 
+bool is_virtual(std::string_view tres) {
+  return tres.starts_with("virtual/");
+}
+
 }  // namespace
 
 PostedSlots::PostedSlots(const Config& config, const PriceBounds& bounds)
-    : config_(config),
-      bounds_(bounds),
-      econ_(0, slots_of(config), static_cast<double>(config.slot)) {
+    : config_(config), bounds_(bounds), econ_(0, slots_of(config), config.slot) {
   make_good("");
+  for (const ResourceAmount& resource : config_.virtual_resources) {
+    const std::size_t good = make_good(resource.tres);
+    goods_[good].capacity = resource.amount;
+    price_good(good);
+  }
 }
 
-double PostedSlots::billing(const Tres& tres) const {
+Amounts PostedSlots::actual(const Tres& tres) const {
+  if (config_.configurations.empty()) return {tres.begin(), tres.end()};
+  Tres named;
+  for (const auto& [name, amount] : tres) named[std::string(good_name(name))] += amount;
+  return actual_amounts(named, config_.configurations);
+}
+
+double PostedSlots::billing(const Amounts& actual) const {
   double sum = 0;
   double most = 0;
-  for (const auto& [name, amount] : tres) {
-    const double units = weight_per_unit(config_, name) * static_cast<double>(amount);
+  for (const auto& [name, amount] : actual) {
+    const double units = weight_per_unit(config_, name) * amount;
     sum += units;
     most = std::max(most, units);
   }
@@ -54,6 +68,11 @@ double PostedSlots::billing(const Tres& tres) const {
 std::string_view PostedSlots::good_name(std::string_view tres) const {
   const std::size_t good = find_good(tres);
   return good == 0 ? tres : std::string_view(goods_[good].name);
+}
+
+double PostedSlots::capacity_of(std::string_view good) const {
+  const auto known = good_of_.find(good);
+  return known == good_of_.end() ? kNeverShort : goods_[known->second].capacity;
 }
 
 /// 0 for a TRES that nobody counts.
@@ -132,7 +151,7 @@ void PostedSlots::set_capacity(const Tres& total) {
   // What was for sale and is no longer named has gone with its nodes.
   for (std::size_t good = 1; good < goods_.size(); ++good) {
     if (goods_[good].capacity == kNeverShort || goods_[good].capacity == 0 ||
-        total.contains(goods_[good].name))
+        total.contains(goods_[good].name) || is_virtual(goods_[good].name))
       continue;
     goods_[good].capacity = 0;
     price_good(good);
@@ -156,9 +175,8 @@ void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
     const Time last =
         std::min<Time>((holder.until - begin) / config_.slot, static_cast<Time>(slots));
     const Time rest = last == static_cast<Time>(slots) ? 0 : (holder.until - begin) % config_.slot;
-    for (const auto& [name, amount] : holder.tres) {
+    for (const auto& [name, units] : actual(holder.tres)) {
       const std::size_t good = find_good(name);
-      const auto units = static_cast<double>(amount);
       held[good] += units;
       stops[good].units[static_cast<std::size_t>(last)] += units;
       stops[good].part[static_cast<std::size_t>(last)] += units * static_cast<double>(rest);
@@ -180,26 +198,35 @@ void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
 
 std::vector<BasicEcon::Part> PostedSlots::parts(const Tres& tres) const {
   std::vector<BasicEcon::Part> parts;
-  for (const auto& [name, amount] : tres) {
-    if (amount <= 0) continue;
-    parts.push_back({.good = find_good(name),
-                     .width = static_cast<double>(amount),
-                     .factor = weight_per_unit(config_, name) / kSecondsPerHour});
+  for (const auto& [name, amount] : actual(tres)) {
+    const BasicEcon::Part part{.good = find_good(name),
+                               .width = amount,
+                               .factor = weight_per_unit(config_, name) / kSecondsPerHour};
+    // What is neither short nor paid for changes nothing.
+    if (amount > 0 && (part.good != 0 || part.factor > 0)) parts.push_back(part);
   }
   return parts;
 }
 
-/// The parts that are counted; remembers under which good each TRES was counted, so that a release
-/// finds it again.
+/// From now on `tres` is counted under the good that it is found under now, so that a release finds
+/// it again.
+void PostedSlots::remember_good(const std::string& tres) {
+  if (is_shared(tres) || good_of_.contains(tres)) return;
+  const std::size_t good = find_good(tres);
+  if (good == 0) {
+    make_good(tres);
+  } else {
+    good_of_[tres] = good;
+  }
+}
+
+/// The parts that are counted.
 std::vector<BasicEcon::Part> PostedSlots::sold_parts(const Tres& tres) {
   for (const auto& [name, amount] : tres) {
-    if (amount <= 0 || is_shared(name) || good_of_.contains(name)) continue;
-    const std::size_t good = find_good(name);
-    if (good == 0) {
-      make_good(name);
-    } else {
-      good_of_[name] = good;
-    }
+    if (amount > 0) remember_good(name);
+  }
+  for (const auto& [name, amount] : actual(tres)) {
+    if (amount > 0) remember_good(name);
   }
   std::vector<BasicEcon::Part> sold = parts(tres);
   std::erase_if(sold, [](const BasicEcon::Part& part) { return part.good == 0; });
@@ -212,11 +239,11 @@ BasicEcon::Span PostedSlots::span(Time start, Time end) const {
   const Time phase = start - span.slot * config_.slot;
   if (phase > 0) {
     const Time lead = std::min(config_.slot - phase, left);
-    span.lead = static_cast<double>(lead);
+    span.lead = lead;
     left -= lead;
   }
   span.full = left / config_.slot;
-  span.tail = static_cast<double>(left % config_.slot);
+  span.tail = left % config_.slot;
   return span;
 }
 

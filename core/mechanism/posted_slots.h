@@ -10,13 +10,16 @@
 
 #include "core/mechanism/basic_econ.h"
 #include "core/mechanism/mechanism.h"
+#include "core/mechanism/resource_map.h"
 
 namespace market {
 
 /// Prices per TRES and slot. A unit of a TRES costs weight × p credits per hour with p within the
 /// bounds (memory: per GB); the TRES of a job add up (BillingRule::kSum) or the dearest of them
 /// counts in each slot (kMaxTres). A TRES that the capacity does not name is never short, nor is
-/// "node", because jobs share nodes; both cost the lowest price.
+/// "node", because jobs share nodes; both cost the lowest price. With `configurations` in
+/// market.conf all of this is about the actual resources that a request stands for
+/// (resource_map.h), and of virtual resources there is as much as `virtual_resources` says.
 class PostedSlots : public PostedPrice {
  public:
   void update(const Capacity& capacity, Time now) override;
@@ -27,8 +30,10 @@ class PostedSlots : public PostedPrice {
  protected:
   PostedSlots(const Config& config, const PriceBounds& bounds);
 
-  /// What a job of these TRES bills in an hour at a price of 1, by the configured rule.
-  double billing(const Tres& tres) const;
+  /// The actual resources that a request for `tres` stands for.
+  Amounts actual(const Tres& tres) const;
+  /// What a job that needs this bills in an hour at a price of 1, by the configured rule.
+  double billing(const Amounts& actual) const;
   const Config& config() const { return config_; }
   /// Expected demand of a TRES: curve ⌊slot / slots_per_curve⌋ mod size, quantities in units of the
   /// TRES. None: no demand.
@@ -41,6 +46,8 @@ class PostedSlots : public PostedPrice {
   /// The name under which a TRES is sold: its own, or of the only type of a gres that is asked for
   /// without one.
   std::string_view good_name(std::string_view tres) const;
+  /// Units for sale of a good; infinite while nobody told.
+  double capacity_of(std::string_view good) const;
 
  private:
   struct Good {
@@ -53,6 +60,7 @@ class PostedSlots : public PostedPrice {
   void price_good(std::size_t good);
   void set_capacity(const Tres& total);
   void set_busy(const std::vector<Capacity::Busy>& busy);
+  void remember_good(const std::string& tres);
   std::vector<BasicEcon::Part> parts(const Tres& tres) const;
   std::vector<BasicEcon::Part> sold_parts(const Tres& tres);
   BasicEcon::Span span(Time start, Time end) const;

@@ -15,9 +15,18 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostExactVariables = 20'000;
+constexpr std::size_t kMostVariables = 1'000'000;
 
 /// Quantities up to this part of the capacity are left out of the curves.
 constexpr double kNegligible = 1e-9;
+
+std::int64_t first_slot(const PastDemand& demand) {
+  return static_cast<std::int64_t>(std::floor(demand.begin));
+}
+
+std::int64_t end_slot(const PastDemand& demand) {
+  return static_cast<std::int64_t>(std::ceil(demand.end));
+}
 
 /// Units by request, then slot of its window.
 std::vector<double> allocate(std::span<const SlotRequest> requests, std::size_t slots,
@@ -56,17 +65,22 @@ std::vector<double> allocate(std::span<const SlotRequest> requests, std::size_t 
 void LpPredictor::learn(std::span<const PastDemand> demands, double cycles_covered) {
   const auto cycle = static_cast<std::int64_t>(curves_.size());
   std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  std::size_t variables = 0;
   for (const PastDemand& demand : demands) {
-    first = std::min(first, static_cast<std::int64_t>(std::floor(demand.begin)));
+    first = std::min(first, first_slot(demand));
+    variables += static_cast<std::size_t>(end_slot(demand) - first_slot(demand));
   }
+  const std::size_t each = variables / kMostVariables + 1;
   std::vector<SlotRequest> requests;
-  requests.reserve(demands.size());
-  for (const PastDemand& demand : demands) {
-    const std::int64_t begin = static_cast<std::int64_t>(std::floor(demand.begin)) - first;
-    const std::int64_t end = static_cast<std::int64_t>(std::ceil(demand.end)) - first;
+  requests.reserve(demands.size() / each + 1);
+  for (std::size_t i = 0; i < demands.size(); i += each) {
+    const PastDemand& demand = demands[i];
+    const std::int64_t end = end_slot(demand) - first;
     last = std::max(last, end);
-    requests.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end),
-                        demand.width, demand.width * demand.duration, demand.price});
+    const double width = demand.width * static_cast<double>(std::min(each, demands.size() - i));
+    requests.push_back({static_cast<std::size_t>(first_slot(demand) - first),
+                        static_cast<std::size_t>(end), width, width * demand.duration,
+                        demand.price});
   }
   const std::vector<double> units = allocate(requests, static_cast<std::size_t>(last), capacity_);
 

@@ -10,9 +10,11 @@
 namespace market {
 
 /// Demand in a slot is what the value-maximising fractional allocation of the past bids gives them
-/// there. Windows are widened to whole slots. Up to 20,000 variables the allocation is exact
-/// (allocation_lp.h), beyond that found by price search (lagrangian.h) within about 0.3 % of the
-/// best.
+/// there. Windows are widened to whole slots. Up to 20,000 variables (slots of all windows
+/// together) the allocation is exact (allocation_lp.h), beyond that found by price search
+/// (lagrangian.h) within about 0.3 % of the best. Beyond 1,000,000 variables only every k-th bid
+/// counts, k times as wide, with the least k that keeps within them, so that time and memory stay
+/// bounded.
 class LpPredictor final : public DemandPredictor {
  public:
   /// `slots` >= 1: slots in a cycle; `capacity` > 0: units for sale in each slot.

@@ -30,14 +30,22 @@ void SpreadPredictor::learn(std::span<const PastDemand> demands, double cycles_c
 void SpreadPredictor::add(const PastDemand& demand, double cycles_covered) {
   const double rate = demand.width * demand.duration / (demand.end - demand.begin) / cycles_covered;
   const auto cycle = static_cast<std::int64_t>(curves_.size());
+  const auto put = [&demand](DemandCurve& curve, double quantity) {
+    if (curve.empty() || curve.back().price != demand.price) curve.push_back({0, demand.price});
+    curve.back().quantity += quantity;
+  };
+  // Whole cycles of a long window fall on every slot alike.
+  const double whole = std::floor((demand.end - demand.begin) / static_cast<double>(cycle));
+  if (whole > 0) {
+    for (DemandCurve& curve : curves_) put(curve, rate * whole);
+  }
+  const double end = demand.end - whole * static_cast<double>(cycle);
   const auto first = static_cast<std::int64_t>(std::floor(demand.begin));
   std::int64_t folded = ((first % cycle) + cycle) % cycle;
-  for (auto slot = first; static_cast<double>(slot) < demand.end; ++slot) {
+  for (auto slot = first; static_cast<double>(slot) < end; ++slot) {
     const auto slot_begin = static_cast<double>(slot);
-    const double inside = std::min(slot_begin + 1, demand.end) - std::max(slot_begin, demand.begin);
-    DemandCurve& curve = curves_[static_cast<std::size_t>(folded)];
-    if (curve.empty() || curve.back().price != demand.price) curve.push_back({0, demand.price});
-    curve.back().quantity += rate * inside;
+    const double inside = std::min(slot_begin + 1, end) - std::max(slot_begin, demand.begin);
+    put(curves_[static_cast<std::size_t>(folded)], rate * inside);
     folded = folded + 1 == cycle ? 0 : folded + 1;
   }
 }

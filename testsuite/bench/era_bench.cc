@@ -44,8 +44,9 @@ std::vector<PastBid> past_bids(int count) {
   return bids;
 }
 
-Config config_with(bool memory) {
+Config config_with(bool memory, const char* predictor = "spread") {
   Config config;
+  config.predictor = predictor;
   config.mechanism = "era";
   if (memory) config.weights = {{"cpu", 1}, {"mem", 0.25}};
   return config;
@@ -121,6 +122,25 @@ void learn(benchmark::State& state) {
   for (auto _ : state) era->learn(bids, kNow);
 }
 BENCHMARK(learn)->Arg(1'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+// Arguments: past bids, whether memory is priced too.
+void learn_by_linear_program(benchmark::State& state) {
+  const auto era = make_posted_price(config_with(state.range(1) != 0, "lp")).value();
+  Tres total = {{"cpu", kCores}, {"mem", std::int64_t{kCores} * 4096}};
+  if (state.range(1) == 0) total.erase("mem");
+  // A quarter of the cores, so that the bids compete.
+  for (auto& [name, amount] : total) amount /= 4;
+  era->update({total, {}}, kNow);
+  const auto bids = past_bids(static_cast<int>(state.range(0)));
+  for (auto _ : state) era->learn(bids, kNow);
+}
+BENCHMARK(learn_by_linear_program)
+    ->Args({1'000, 0})
+    ->Args({10'000, 0})
+    ->Args({100'000, 0})
+    ->Args({100'000, 1})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 /// Algorithm 1, lines 4 to 11, as printed: every unit of every slot, every slot of every start.
 double literal_quote(const std::vector<DemandCurve>& demand, const std::vector<double>& promised,

@@ -101,10 +101,14 @@ charge = "used"; refund_window = "1-0";
 ends = { completed = "refund"; failed = "free"; timeout = "free"; out_of_memory = "refund"; cancelled = "free";
   cancelled_before_start = "charge"; node_fail = "charge"; boot_fail = "charge"; preempted = "charge";
   requeued = "refund"; deadline = "charge"; late = "free"; };
-prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75";
+prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75"; late_penalty = "0.05";
   weights = ( { tres = "gres/gpu:a100"; weight = "60"; }, { tres = "gres/gpu"; weight = "8"; } ); };
 planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; };
-predictor = { method = "spread"; cycle = "1-0"; history = "2-0"; };
+predictor = { method = "lp"; cycle = "1-0"; history = "2-0"; };
+virtual_resources = ( { tres = "virtual/rack"; amount = "2.5"; } );
+configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2"; } );
+  actual = ( { tres = "gres/gpu"; amount = "2"; }, { tres = "mem"; amount = "0.5"; },
+             { tres = "virtual/rack"; amount = "0.25"; } ); } );
 )");
   ASSERT_TRUE(config) << config.error().text;
   EXPECT_EQ(config->mechanism, "on_demand");
@@ -139,6 +143,17 @@ predictor = { method = "spread"; cycle = "1-0"; history = "2-0"; };
   EXPECT_EQ(config->start_slack, 0);
   EXPECT_EQ(config->reservation_lead, 7200);
   EXPECT_EQ(config->interval_ms, 250u);
+  EXPECT_DOUBLE_EQ(config->late_penalty, 0.05);
+  EXPECT_EQ(config->predictor, "lp");
+  ASSERT_EQ(config->virtual_resources.size(), 1u);
+  EXPECT_EQ(config->virtual_resources[0].tres, "virtual/rack");
+  EXPECT_DOUBLE_EQ(config->virtual_resources[0].amount, 2.5);
+  ASSERT_EQ(config->configurations.size(), 1u);
+  EXPECT_EQ(config->configurations[0].name, "gpu");
+  ASSERT_EQ(config->configurations[0].formal.size(), 1u);
+  EXPECT_DOUBLE_EQ(config->configurations[0].formal[0].amount, 2);
+  ASSERT_EQ(config->configurations[0].actual.size(), 3u);
+  EXPECT_DOUBLE_EQ(config->configurations[0].actual[1].amount, 512) << "GB to MB";
   EXPECT_EQ(config->predictor_cycle, 86400);
   EXPECT_EQ(config->predictor_history, 172800);
   EXPECT_DOUBLE_EQ(config->weight_of("gres/gpu:a100"), 60);
@@ -211,6 +226,32 @@ TEST(Config, ValuesOutOfRange) {
   expect_fault("predictor = { cycle = \"2-0\"; history = \"1-0\"; };",
                "2: predictor.history: 1-0: ");
   expect_fault("predictor = { method = \"oracle\"; };", "2: predictor.method: oracle: ");
+}
+
+TEST(Config, ResourcesAndTheirConfigurations) {
+  expect_fault("virtual_resources = ( { tres = \"rack\"; amount = \"1\"; } );",
+               "2: virtual_resources[0].tres: rack: ");
+  expect_fault("virtual_resources = ( { tres = \"virtual/x\"; amount = \"0\"; } );",
+               "2: virtual_resources[0].amount: 0: ");
+  const auto expect_pair_fault = [](const std::string& name, const std::string& formal,
+                                    const std::string& actual, const std::string& fault) {
+    expect_fault("configurations = ( { name = \"" + name + "\"; formal = ( " + formal +
+                     " ); actual = ( " + actual + " ); } );",
+                 "2: configurations[0]." + fault);
+  };
+  const std::string cpu = "{ tres = \"cpu\"; amount = \"1\"; }";
+  expect_pair_fault("a b", cpu, cpu, "name: a b: ");
+  expect_pair_fault("a", "{ tres = \"virtual/x\"; amount = \"1\"; }", cpu,
+                    "formal[0].tres: virtual/x: ");
+  expect_pair_fault("a", cpu, "{ tres = \"virtual/x\"; amount = \"1\"; }",
+                    "actual[0].tres: virtual/x: ");
+  expect_pair_fault("a", cpu, "{ tres = \"cpu\"; }", "actual[0].amount: not given: ");
+  expect_pair_fault("a", cpu + ", " + cpu, cpu, "formal[1].tres: cpu: ");
+  expect_pair_fault("a", cpu, "{ tres = \"cpu\"; amount = \"1\"; per = \"x\"; }",
+                    "actual[0].per: x: ");
+  expect_fault("configurations = ( { name = \"a\"; formal = ( " + cpu + " ); } );",
+               "2: configurations[0].actual: not given: ");
+  expect_fault("prices = { late_penalty = \"1.5\"; };", "2: prices.late_penalty: 1.5: ");
 }
 
 TEST(Config, IntegersThatLibconfigWouldWrap) {

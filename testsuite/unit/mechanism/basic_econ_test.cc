@@ -57,19 +57,19 @@ double cost_of_parts(const std::vector<Good>& goods, const std::vector<BasicEcon
 }
 
 double total_of_start(const std::vector<Good>& goods, const std::vector<BasicEcon::Part>& parts,
-                      BasicEcon::Span span, double slot_seconds, BasicEcon::Combine combine,
+                      BasicEcon::Span span, std::int64_t slot_seconds, BasicEcon::Combine combine,
                       const PriceBounds& bounds) {
   double total = 0;
   auto slot = static_cast<std::size_t>(span.slot);
-  if (span.lead > 0) total += cost_of_parts(goods, parts, slot++, span.lead, combine, bounds);
+  if (span.lead > 0) total += cost_of_parts(goods, parts, slot++, static_cast<double>(span.lead), combine, bounds);
   for (std::int64_t i = 0; i < span.full; ++i)
-    total += cost_of_parts(goods, parts, slot++, slot_seconds, combine, bounds);
-  if (span.tail > 0) total += cost_of_parts(goods, parts, slot, span.tail, combine, bounds);
+    total += cost_of_parts(goods, parts, slot++, static_cast<double>(slot_seconds), combine, bounds);
+  if (span.tail > 0) total += cost_of_parts(goods, parts, slot, static_cast<double>(span.tail), combine, bounds);
   return total;
 }
 
 struct Instance {
-  double slot_seconds = 1;
+  std::int64_t slot_seconds = 1;
   std::int64_t slots = 1;
   PriceBounds bounds;
   std::vector<Good> goods;
@@ -130,9 +130,9 @@ std::vector<BasicEcon::Part> random_parts(std::size_t goods) {
 
 BasicEcon::Span random_span(const Instance& instance) {
   BasicEcon::Span span;
-  if (*rc::gen::arbitrary<bool>()) span.lead = std::floor(instance.slot_seconds / 2);
+  if (*rc::gen::arbitrary<bool>()) span.lead = instance.slot_seconds / 2;
   span.full = *rc::gen::inRange<std::int64_t>(0, instance.slots - 1);
-  if (*rc::gen::arbitrary<bool>()) span.tail = std::floor(instance.slot_seconds / 2);
+  if (*rc::gen::arbitrary<bool>()) span.tail = instance.slot_seconds / 2;
   if (span.slots() == 0) span.full = 1;
   return span;
 }
