@@ -128,8 +128,7 @@ void learn_by_linear_program(benchmark::State& state) {
   const auto era = make_posted_price(config_with(state.range(1) != 0, "lp")).value();
   Tres total = {{"cpu", kCores}, {"mem", std::int64_t{kCores} * 4096}};
   if (state.range(1) == 0) total.erase("mem");
-  // A quarter of the cores, so that the bids compete.
-  for (auto& [name, amount] : total) amount /= 4;
+  // With 100,000 bids half as much again is wanted as there is.
   era->update({total, {}}, kNow);
   const auto bids = past_bids(static_cast<int>(state.range(0)));
   for (auto _ : state) era->learn(bids, kNow);
