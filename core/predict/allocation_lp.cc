@@ -30,13 +30,17 @@ class Allocator {
     for (const double amount : capacity) negligible_ = std::max(negligible_, amount * kNegligible);
   }
 
-  SlotAllocation run() {
+  /// Nothing when `most_steps` are not enough.
+  std::optional<SlotAllocation> run(std::uint64_t most_steps) {
     std::vector<std::uint32_t> order(requests_.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return requests_[a].price > requests_[b].price;
     });
-    for (const std::uint32_t request : order) serve(request);
+    for (const std::uint32_t request : order) {
+      serve(request);
+      if (steps_ > most_steps) return std::nullopt;
+    }
     return std::move(allocation_);
   }
 
@@ -57,6 +61,7 @@ class Allocator {
   void serve(std::uint32_t request) {
     const SlotRequest& wish = requests_[request];
     double wanted = wish.amount;
+    steps_ += wish.deadline - wish.arrival;
     for (std::size_t slot = wish.arrival; slot < wish.deadline && wanted > negligible_; ++slot) {
       if (closed_[slot] || free_[slot] <= negligible_) continue;
       const double amount = std::min({wanted, wish.width, free_[slot]});
@@ -85,6 +90,7 @@ class Allocator {
     const SlotRequest& window = requests_[request];
     for (std::size_t slot = next_unseen(window.arrival); slot < window.deadline;
          slot = next_unseen(slot + 1)) {
+      ++steps_;
       if (closed_[slot] || room(request, slot) <= negligible_) continue;
       unseen_slot_[slot] = slot + 1;
       mover_[slot] = request;
@@ -99,6 +105,7 @@ class Allocator {
     std::iota(unseen_slot_.begin(), unseen_slot_.end(), std::size_t{0});
     queue_.clear();
     ++searches_;
+    steps_ += closed_.size();
     seen_request_[request] = searches_;
     if (reach(request, kNone)) return true;
     for (std::size_t head = 0; head < queue_.size(); ++head) {
@@ -106,6 +113,7 @@ class Allocator {
       auto& holders = holders_[slot];
       for (std::size_t i = 0; i < holders.size();) {
         const std::uint32_t holder = holders[i];
+        ++steps_;
         if (units(holder, slot) <= 0) {
           holders[i] = holders.back();
           holders.pop_back();
@@ -149,6 +157,7 @@ class Allocator {
       holders_;  ///< requests with something in the slot, and some that had
   std::vector<bool> closed_;
   std::uint64_t searches_ = 0;
+  std::uint64_t steps_ = 0;
   std::vector<std::uint64_t> seen_request_;  ///< last search that met the request
   std::vector<std::size_t> unseen_slot_;     ///< links to the next slot not reached in this search
   std::vector<std::uint32_t> mover_, previous_;  ///< who reached a slot, and out of which slot
@@ -177,7 +186,13 @@ double SlotAllocation::objective(std::span<const SlotRequest> requests) const {
 
 SlotAllocation best_allocation(std::span<const SlotRequest> requests,
                                std::span<const double> capacity) {
-  return Allocator(requests, capacity).run();
+  return *Allocator(requests, capacity).run(std::numeric_limits<std::uint64_t>::max());
+}
+
+std::optional<SlotAllocation> best_allocation_within(std::span<const SlotRequest> requests,
+                                                     std::span<const double> capacity,
+                                                     std::uint64_t most_steps) {
+  return Allocator(requests, capacity).run(most_steps);
 }
 
 }  // namespace market

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,5 +49,11 @@ class SlotAllocation {
 /// and are left out from then on.
 SlotAllocation best_allocation(std::span<const SlotRequest> requests,
                                std::span<const double> capacity);
+
+/// The same, or nothing when it takes more than `most_steps` looks at a slot or at one of those
+/// that hold some of it.
+std::optional<SlotAllocation> best_allocation_within(std::span<const SlotRequest> requests,
+                                                     std::span<const double> capacity,
+                                                     std::uint64_t most_steps);
 
 }  // namespace market

@@ -14,7 +14,8 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kMostExactVariables = 20'000;
+/// About a second.
+constexpr std::uint64_t kMostExactSteps = 100'000'000;
 constexpr std::size_t kMostVariables = 1'000'000;
 
 /// Quantities up to this part of the capacity are left out of the curves.
@@ -31,14 +32,13 @@ std::int64_t end_slot(const PastDemand& demand) {
 /// Units by request, then slot of its window.
 std::vector<double> allocate(std::span<const SlotRequest> requests, std::size_t slots,
                              double capacity) {
-  std::size_t variables = 0;
-  for (const SlotRequest& request : requests) variables += request.deadline - request.arrival;
   std::vector<double> units;
-  units.reserve(variables);
-  if (variables <= kMostExactVariables) {
-    const SlotAllocation best = best_allocation(requests, std::vector<double>(slots, capacity));
+  const auto best =
+      best_allocation_within(requests, std::vector<double>(slots, capacity), kMostExactSteps);
+  if (best) {
+    units.reserve(best->size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      units.insert(units.end(), best.units(i).begin(), best.units(i).end());
+      units.insert(units.end(), best->units(i).begin(), best->units(i).end());
     }
     return units;
   }

@@ -10,11 +10,11 @@
 namespace market {
 
 /// Demand in a slot is what the value-maximising fractional allocation of the past bids gives them
-/// there. Windows are widened to whole slots. Up to 20,000 variables (slots of all windows
-/// together) the allocation is exact (allocation_lp.h), beyond that found by price search
-/// (lagrangian.h) within about 0.3 % of the best. Beyond 1,000,000 variables only every k-th bid
-/// counts, k times as wide, with the least k that keeps within them, so that time and memory stay
-/// bounded.
+/// there. Windows are widened to whole slots. The allocation is exact (allocation_lp.h), or, when
+/// that would take much longer than a second, found by price search (lagrangian.h), mostly within
+/// 0.3 %, at worst about 1 % of the best. Beyond 1,000,000 variables (slots of all windows
+/// together) only every k-th bid counts, k times as wide, with the least k that keeps within them,
+/// so that time and memory stay bounded.
 class LpPredictor final : public DemandPredictor {
  public:
   /// `slots` >= 1: slots in a cycle; `capacity` > 0: units for sale in each slot.

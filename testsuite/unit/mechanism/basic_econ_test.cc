@@ -61,10 +61,13 @@ double total_of_start(const std::vector<Good>& goods, const std::vector<BasicEco
                       const PriceBounds& bounds) {
   double total = 0;
   auto slot = static_cast<std::size_t>(span.slot);
-  if (span.lead > 0) total += cost_of_parts(goods, parts, slot++, static_cast<double>(span.lead), combine, bounds);
+  if (span.lead > 0)
+    total += cost_of_parts(goods, parts, slot++, static_cast<double>(span.lead), combine, bounds);
   for (std::int64_t i = 0; i < span.full; ++i)
-    total += cost_of_parts(goods, parts, slot++, static_cast<double>(slot_seconds), combine, bounds);
-  if (span.tail > 0) total += cost_of_parts(goods, parts, slot, static_cast<double>(span.tail), combine, bounds);
+    total +=
+        cost_of_parts(goods, parts, slot++, static_cast<double>(slot_seconds), combine, bounds);
+  if (span.tail > 0)
+    total += cost_of_parts(goods, parts, slot, static_cast<double>(span.tail), combine, bounds);
   return total;
 }
 
