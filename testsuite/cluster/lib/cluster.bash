@@ -351,11 +351,14 @@ cluster_restart_slurmctld() {
   cluster_end slurmctld "${1:-TERM}" && cluster_start_slurmctld
 }
 
-# Until slurmctld has written its jobs to disk, as they are now: it does so within 5 s of a change.
+# Until slurmctld has written its jobs to disk as they are now: a new job makes it write, some seconds later.
 cluster_state_saved() {
-  local mark=$CLUSTER_DIR/run/saved
+  local mark=$CLUSTER_DIR/run/saved job saved=0
   touch "$mark"
-  cluster_wait 7 test "$CLUSTER_DIR/state/job_state" -nt "$mark" || true
+  job=$(sbatch --parsable --hold -D / -o /dev/null -t 1 --wrap true) || return 1
+  cluster_wait 30 test "$CLUSTER_DIR/state/job_state" -nt "$mark" || saved=1
+  scancel "$job"
+  return "$saved"
 }
 
 cluster_job_state() { squeue -h -j "$1" -t all -o %T 2>/dev/null; }
