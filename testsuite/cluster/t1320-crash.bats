@@ -19,9 +19,14 @@ teardown_file() {
 
 setup() { cluster_adopt; }
 
+# billed_once JOB CREDITS
 billed_once() {
-  wait_settled "$1" 0 "${3:-120}"
+  charged_once "$@"
   [ "$(field "$1" 0 state)" = COMPLETED ]
+}
+
+charged_once() {
+  wait_settled "$1" 0 200
   [ "$(ledger "select count(*) from transfer where segment = $(run_of "$1") and kind = 'charge'")" -eq 1 ]
   [ "$(field "$1" 0 charged)" -eq "$(micro "$2")" ]
 }
@@ -111,7 +116,8 @@ test_reserved() { [[ -n $(reserved_node) ]]; }
     cluster_wait 30 smarket check
   done
   for job in "${jobs[@]}"; do
-    billed_once "$job" 1 200
+    # A start that slurmctld lost is made again and may fail on the node: that is Slurm's affair, not the bill's.
+    charged_once "$job" 1
   done
   [ "$(posted physics)" -eq $((before - ${#jobs[@]} * 1000000)) ]
 }
