@@ -8,6 +8,7 @@
 
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
+#include "core/mechanism/table.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -31,12 +32,10 @@ constexpr Time kMostSlots = 100'000;
 template <class Enum>
 using Name = std::pair<const char*, Enum>;
 
-constexpr std::array<const char*, 3> kMechanisms = {"era", "first_fit", "on_demand"};
 constexpr std::array<const char*, 2> kPredictors = {"spread", "lp"};
 
-template <std::size_t N>
-void choose(Section& section, const char* key, const std::array<const char*, N>& names,
-            std::string& value) {
+template <class Names>
+void choose(Section& section, const char* key, const Names& names, std::string& value) {
   section.text(key, value);
   if (std::find(names.begin(), names.end(), value) != names.end()) return;
   section.fault(key, fmt::format("one of {}", fmt::join(names, ", ")));
@@ -61,7 +60,7 @@ void read_general(Section& root, Config& config) {
   if (config.database.empty() || config.database.front() != '/') {
     root.fault("database", "the absolute path of the ledger's file, in quotes");
   }
-  choose(root, "mechanism", kMechanisms, config.mechanism);
+  choose(root, "mechanism", mechanism_names(), config.mechanism);
   root.text("currency", config.currency);
   if (!is_plain_text(config.currency, 32)) root.fault("currency", "a word of at most 32 letters");
   root.texts("partitions", config.partitions);
@@ -170,6 +169,7 @@ void read_planning(Section& root, Config& config) {
     planning->fault("reservation_lead",
                     fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
   }
+  planning->duration("auction_period", 1, kHour, config.auction_period);
   planning->integer("interval_ms", 100, 60'000, config.interval_ms);
   planning->refuse_unknown_keys();
 }

@@ -91,6 +91,7 @@ struct Config {
   Time horizon = 7 * 86400;
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
+  Time auction_period = 10;       ///< seconds between two auctions over the live bids
   std::uint32_t interval_ms = 1000;  ///< between two passes of the market's thread
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 

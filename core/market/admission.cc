@@ -249,9 +249,13 @@ Answer Market::decide(Draft draft, Time now) {
   std::string refusal;
   for (std::uint32_t task = 0; task < draft.tasks; ++task) {
     Found found;
-    if (task > 0) found.choice = once_more(request, last, now);
+    if (auction_ != nullptr) {
+      found = entry(draft.bid, now);
+    } else if (task > 0) {
+      found.choice = once_more(request, last, now);
+    }
     if (!found.choice) found = find(request, wish, now);
-    if (!found.choice || !affordable(draft.bid, now, *found.choice)) {
+    if (auction_ == nullptr && (!found.choice || !affordable(draft.bid, now, *found.choice))) {
       const std::string what = draft.array ? " per task" : "";
       if (found.choice) {
         refusal = fmt::format("needs {}{}, budget is {}.", found.choice->price.to_string(), what,
@@ -275,7 +279,8 @@ Answer Market::decide(Draft draft, Time now) {
     Terms terms{price, found.choice->start,
                 found.choice->start + request.duration + config_.start_slack,
                 std::string(mechanism_->rule())};
-    if (funded) {
+    if (auction_ != nullptr) terms.promised_end = 0;
+    if (funded && auction_ == nullptr) {
       bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start,
                      terms.promised_end);
       mechanism_->promise(request, terms.start);
@@ -357,6 +362,10 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
                     draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
                     config_.currency, account, format_time_short(starts, now),
                     format_time_short(ends, now), funds_.available(account).to_string());
+    if (auction_ != nullptr) {
+      const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
+      answer.text = entry_text(draft.bid, what, now);
+    }
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';

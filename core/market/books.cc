@@ -7,8 +7,10 @@
 #include <iterator>
 #include <random>
 
+#include "core/market/auction_adapter.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/mechanism/table.h"
 
 namespace market {
 namespace {
@@ -81,15 +83,17 @@ std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
   if (!news.config && !news.past_bids && !nodes_are_news) return nullptr;
   if (news.past_bids) past_bids_ = *news.past_bids;
   const Config& config = news.config ? *news.config : config_;
-  auto mechanism = make_posted_price(config);
-  if (!mechanism) {
-    log_(LogLevel::kError, fmt::format("market.conf: mechanism: {}", mechanism.error().text));
+  auto made = make_mechanism(config);
+  auto mechanism = made ? as_posted_price(std::move(*made)) : nullptr;
+  if (mechanism == nullptr) {
+    log_(LogLevel::kError,
+         fmt::format("market.conf: {}", made ? "mechanism: it cannot be used" : made.error().text));
     return nullptr;
   }
-  (*mechanism)->update(capacity, news.now);
-  (*mechanism)->learn(past_bids_, news.now);
+  mechanism->update(capacity, news.now);
+  mechanism->learn(past_bids_, news.now);
   taught_without_nodes_ = capacity.total.empty();
-  return std::move(*mechanism);
+  return mechanism;
 }
 
 void Market::report(BooksReport news) {
@@ -127,6 +131,9 @@ void Market::report(BooksReport news) {
 
 void Market::use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now) {
   mechanism_ = std::move(mechanism);
+  auto* nothing_posted = dynamic_cast<NothingPosted*>(mechanism_.get());
+  auction_ = nothing_posted == nullptr ? nullptr : nothing_posted->auction();
+  auction_at_ = 0;
   capacity_due_ = true;
   update_capacity(now);
   for (const auto& [id, job] : jobs_) {

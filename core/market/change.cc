@@ -82,6 +82,14 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     return fmt::format("the job could not be done by {}",
                        format_time_short(request.deadline + config_.start_slack, now));
   }
+  if (auction_ != nullptr) {
+    const Money most = most_it_costs(bid);
+    const Money can_pay =
+        funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
+    if (most <= can_pay) return std::nullopt;
+    return fmt::format("the bid needs {}, available {} on {}", most.to_string(),
+                       can_pay.to_string(), bid.account);
+  }
   Wish wish = wish_for(bid, job.bid_made);
   wish.ignore = booking_key(job);
   const Found quote = find(request, wish, now);
@@ -105,6 +113,9 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
                                          Time now) {
+  if (auction_ != nullptr && job.terms.auctioned() && job.phase != Phase::kWaiting) {
+    return rebid_live(job, worth, texts);
+  }
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {

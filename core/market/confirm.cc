@@ -88,10 +88,12 @@ void Market::take_task(Job& job, Provisional& provisional) {
       booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())));
   task->claimed = true;
   --provisional_tasks_;
-  job.placement = std::move(task->placement);
-  bookings_.book(booking_key(job), job.placement, job.terms.start,
-                 job.terms.start + job.bid.request.duration + config_.start_slack);
-  job.placed = true;  // promised to the mechanism since the acceptance
+  if (!job.terms.auctioned()) {
+    job.placement = std::move(task->placement);
+    bookings_.book(booking_key(job), job.placement, job.terms.start,
+                   job.terms.start + job.bid.request.duration + config_.start_slack);
+    job.placed = true;  // promised to the mechanism since the acceptance
+  }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   funds_.unpend(job.bid.account, Delta{Money(), job.terms.price});
@@ -210,7 +212,8 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
   if (comment.settled)
     job.retime = job.comment_due = true;  // a run ended and the next has not been planned
   // Placed when all jobs have been seen: what runs comes first.
-  if (seen.state == MARKET_JOB_PENDING && !comment.settled) job.adopt_seats = comment.seats;
+  if (seen.state == MARKET_JOB_PENDING && !comment.settled && !job.terms.auctioned())
+    job.adopt_seats = comment.seats;
 }
 
 // Everybody gets the old place again; those whose place was not kept take what is left at their
@@ -282,6 +285,9 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
   job.fingerprint = fingerprint_of(seen);
   job.settled_comment.clear();
   job.run_start = job.run_end = 0;
+  job.accrued = 0;
+  job.accrued_ran = job.ran = 0;
+  job.stood = false;
   job.reserved = job.bound = job.revoked = false;
   job.reason_set.clear();
   job.comment_due = true;
@@ -313,6 +319,7 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
 // A new quote for a changed request: at the start that was promised if that can be had, else at the
 // best one.
 bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
+  if (auction_ != nullptr) return rejoin(job, request, now);
   unplace(job, now);
   unreserve(job);
   job.bid.request = request;

@@ -76,6 +76,9 @@ std::string Market::who_holds_liens(const std::string& account) const {
 std::string Market::explain(const Job& job, Time now, std::string& code) const {
   const std::string price = job.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
+  const bool in_auction = job.phase == Phase::kRunning ||
+                          (job.phase == Phase::kConfirmed && !job.held && !job.dependent);
+  if (in_auction && job.terms.auctioned()) return explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",

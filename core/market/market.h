@@ -8,6 +8,7 @@
 //   planner.cc     the pass: what jobs do, who moves, what Slurm is told
 //   confirm.cc     the pass: bids become jobs, are found again after a crash, and change
 //   settlement.cc  the end of a run
+//   auction_path.cc  bids in an auction
 //   books.cc       reports of the ledger's thread, liens
 //   cluster.cc     nodes, partitions, capacity
 //   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
@@ -32,6 +33,7 @@
 #include "core/market/ledger_thread.h"
 #include "core/market/orders.h"
 #include "core/market/state.h"
+#include "core/mechanism/auction.h"
 #include "core/mechanism/mechanism.h"
 #include "core/util/log.h"
 #include "plugin/market.h"
@@ -146,6 +148,23 @@ class Market {
                                        const std::string& ignore) const;
   std::string alternatives(const Draft& draft, const Found& found, Time now) const;
 
+  // auction_path.cc
+  Money most_it_costs(const Bid& bid) const;
+  Found entry(const Bid& bid, Time now) const;
+  std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
+  std::vector<NodeRoom> node_rooms() const;
+  void accrue(Job& job, Time ran);
+  void hold_auction(Time now);
+  std::uint32_t job_factor(const Job& job) const;
+  Money owed(const Job& job, const market_job_t& ended, Time elapsed) const;
+  std::optional<Standing> preview(const Bid& bid, Time now);
+  std::string entry_text(const Bid& bid, const std::string& what, Time now);
+  bool rejoin(Job& job, const Request& request, Time now);
+  std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts);
+  nlohmann::ordered_json auction_quote(const Request& request, const std::string& account,
+                                       Time now);
+  std::string explain_auctioned(const Job& job, Time now, std::string& code) const;
+
   // books.cc
   void report(BooksReport report);
   void say_once(std::string& last, const std::string& what, const std::string& error);
@@ -253,6 +272,8 @@ class Market {
   bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
   std::unique_ptr<PostedPrice> mechanism_;
+  Auction* auction_ = nullptr;  // behind mechanism_; null when that posts prices
+  Time auction_at_ = 0;         // the next auction
 
   Funds funds_;
   std::deque<Queued> queue_;

@@ -65,6 +65,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   replan_lost(now);
   fund_waiting(now);
   pull_forward(now);
+  hold_auction(now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = jobs_.find(jobs[i].job_id);
     if (found == jobs_.end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded)
@@ -188,6 +189,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.run_end = 0;
     if (job.reserved && or_empty(seen.resv_name) != reservation_name(job)) unreserve(job);
   }
+  job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   // A run past its end is booked a minute at a time.
   const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kRetry;
   if (!is_first && end == job.run_end) return;
@@ -345,14 +347,19 @@ void Market::replan_lost(Time now) {
     }
     nodes_moved_ = false;
   }
-  const bool all_placed = std::all_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
-    return entry.second.phase != Phase::kConfirmed || entry.second.placed;
+  const bool all_placed = std::all_of(jobs_.begin(), jobs_.end(), [this](const auto& entry) {
+    return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
+           (auction_ != nullptr && entry.second.terms.auctioned());
   });
   if (all_placed) return;
   int searches = 0;
   for (Job* lost : in_order(Phase::kConfirmed)) {
     Job& job = *lost;
     if (job.placed || now < job.retry_at) continue;
+    if (job.terms.auctioned()) {
+      if (auction_ == nullptr) hold(job, Cause::kResources, job.terms.price, now);
+      continue;
+    }
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
     const Time from = std::max({now, job.begin, job.not_before});
     if (job.missed) {
@@ -503,8 +510,7 @@ void Market::hold(Job& job, Cause cause, Money needed, Time now) {
 }
 
 void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
-  if (const std::uint32_t wanted = factor(job.terms, job.phase == Phase::kWaiting);
-      seen.site_factor != wanted) {
+  if (const std::uint32_t wanted = job_factor(job); seen.site_factor != wanted) {
     orders_.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
   if (seen.state == MARKET_JOB_PENDING) {
@@ -570,10 +576,11 @@ std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view admin_c
   if (!has_config_) return 0;
   const auto job = jobs_.find(job_id);
   if (job != jobs_.end() && job->second.phase != Phase::kEnded) {
-    return factor(job->second.terms, job->second.phase == Phase::kWaiting);
+    return job_factor(job->second);
   }
   const auto comment = read_comment(admin_comment);
   if (!comment || comment->settled) return 0;
+  if (comment->end == 0 && !comment->waiting) return config_.priority;  // in an auction
   return factor(Terms{comment->price, comment->start, comment->end, ""}, comment->waiting);
 }
 

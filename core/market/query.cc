@@ -137,6 +137,7 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   bool chosen = false;
   const auto account =
       check_account(text_of(ask, "account"), or_empty(asker.default_account), asker.uid, chosen);
+  if (auction_ != nullptr) return auction_quote(request, account ? *account : std::string(), now);
   return quote_table(request, deadline, account ? *account : std::string(), now);
 }
 
@@ -251,7 +252,7 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
   const double hours = billing_of(job->bid.request.demand.tres) *
                        static_cast<double>(job->bid.request.duration) / 3600.0;
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
-  if (job->phase != Phase::kWaiting) {
+  if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
     text += fmt::format(
         "\nprice {} = {} billing-hours × {:.4f} ({}); lien {} on {}; promised by {}",
         job->terms.price.to_string(), short_number(hours),
@@ -268,7 +269,7 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
   if (job->phase == Phase::kWaiting) {
     answer["needs"] = job->needed.to_string();
     answer["available"] = funds_.available(job->bid.account).to_string();
-  } else {
+  } else if (!job->terms.auctioned()) {
     answer["start"] = job->terms.start;
     answer["completes"] = job->terms.promised_end;
   }

@@ -147,8 +147,9 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   if (late) rule = config_.ends.late;
 
   const bool was_accepted = job.phase != Phase::kWaiting;
-  Money base = was_accepted ? job.terms.price : Money();
-  if (config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
+  const bool auctioned = job.terms.auctioned();
+  Money base = !was_accepted ? Money() : auctioned ? owed(job, ended, elapsed) : job.terms.price;
+  if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
     base = std::min(base, base.scaled(std::min(elapsed, limit), limit));
   }
   Money charged = rule == EndRule::kFree ? Money() : base;

@@ -9,6 +9,7 @@
 
 #include "core/ledger/ledger.h"
 #include "core/market/bid.h"
+#include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
 
 namespace market {
@@ -17,8 +18,11 @@ namespace market {
 struct Terms {
   Money price;
   Time start = 0;         ///< planned; moves when the job can start earlier or its place is lost
-  Time promised_end = 0;  ///< completion promised at acceptance
+  Time promised_end = 0;  ///< completion promised at acceptance; 0: none, as in every auction
   std::string rule;       ///< name and version of the rule that made the price
+
+  /// The bid takes part in an auction: `price` is the most it can cost.
+  bool auctioned() const { return promised_end == 0; }
 };
 
 /// The texts of a bid, as they go into the job's admin_comment.
@@ -58,6 +62,11 @@ struct Job {
   bool bound = false;     ///< told to run inside it
   Time reserved_until = 0;
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
+
+  Standing standing;              ///< in the auction
+  bool stood = false;             ///< `standing` is of an auction with the bid as it is now
+  double accrued = 0;             ///< credits owed for the first `accrued_ran` seconds of the run
+  Time accrued_ran = 0, ran = 0;  ///< seconds without suspended ones
 
   std::uint64_t fingerprint = 0;  ///< of what the price depends on
   Time begin = 0, deadline = 0;   ///< as Slurm has them

@@ -68,7 +68,7 @@ class PostedPrice : public Mechanism {
   virtual void learn(const std::vector<PastBid>& bids, Time now) = 0;
 };
 
-/// Why a mechanism's name is not one, or the mechanism: "era", "first_fit", "on_demand".
+/// The mechanism that the configuration names (table.h); fails when it is none that posts prices.
 Result<std::unique_ptr<PostedPrice>> make_posted_price(const Config& config);
 
 }  // namespace market

@@ -331,21 +331,24 @@ void World::obey_order(const market_order_t& order) {
   }
 }
 
-bool World::taken(std::uint32_t node, std::uint32_t core, const FakeJob& job, Time until) const {
-  for (const auto& [id, other] : jobs) {
-    const auto held = other.cores.find(node);
-    if (other.state == MARKET_JOB_RUNNING && held != other.cores.end() &&
-        held->second.contains(core))
-      return true;
-  }
-  for (const auto& [name, reservation] : reservations) {
-    const auto held = reservation.cores.find(node);
-    if (name != job.resv && reservation.start < until && reservation.end > now &&
-        held != reservation.cores.end() && held->second.contains(core)) {
-      return true;
+World::CoreMap World::running_cores() const {
+  CoreMap taken(node_up.size(), std::vector<char>(cores_, 0));
+  for (const auto& [id, job] : jobs) {
+    if (job.state != MARKET_JOB_RUNNING) continue;
+    for (const auto& [node, cores] : job.cores) {
+      for (const std::uint32_t core : cores) taken[node][core] = 1;
     }
   }
-  return false;
+  return taken;
+}
+
+void World::add_reserved(const FakeJob& job, Time until, CoreMap& taken) const {
+  for (const auto& [name, reservation] : reservations) {
+    if (name == job.resv || reservation.start >= until || reservation.end <= now) continue;
+    for (const auto& [node, cores] : reservation.cores) {
+      for (const std::uint32_t core : cores) taken[node][core] = 1;
+    }
+  }
 }
 
 bool World::try_start(FakeJob& job) {
@@ -359,12 +362,14 @@ bool World::try_start(FakeJob& job) {
       return false;
     inside = &found->second;
   }
+  CoreMap taken = busy_;
+  add_reserved(job, until, taken);
   for (std::uint32_t node = 0; node < node_up.size() && count < job.cpus; ++node) {
     if (!node_up[node]) continue;
     for (std::uint32_t core = 0; core < cores_ && count < job.cpus; ++core) {
       const bool allowed = inside == nullptr ||
                            (inside->cores.contains(node) && inside->cores.at(node).contains(core));
-      if (!allowed || taken(node, core, job, until)) continue;
+      if (!allowed || taken[node][core] != 0) continue;
       chosen[node].insert(core);
       ++count;
     }
@@ -376,6 +381,9 @@ bool World::try_start(FakeJob& job) {
     }
   }
   job.cores = chosen;
+  for (const auto& [node, cores] : chosen) {
+    for (const std::uint32_t core : cores) busy_[node][core] = 1;
+  }
   job.state = MARKET_JOB_RUNNING;
   job.start = now;
   return true;
@@ -392,7 +400,44 @@ void World::schedule() {
   std::stable_sort(queue.begin(), queue.end(), [](const FakeJob* a, const FakeJob* b) {
     return a->site_factor > b->site_factor;
   });
-  for (FakeJob* job : queue) try_start(*job);
+  busy_ = running_cores();
+  Time shadow = 0;  // start of the first job that does not fit; 0: all have fitted so far
+  std::uint32_t spare = 0;
+  for (FakeJob* job : queue) {
+    const Time until = now + job->limit_min * Time{60};
+    if (shadow != 0 && until > shadow && job->cpus > spare) continue;
+    if (try_start(*job)) {
+      if (shadow != 0 && until > shadow) spare -= job->cpus;
+      continue;
+    }
+    if (scheduler == Scheduler::kStrict) break;
+    if (scheduler == Scheduler::kBackfill && shadow == 0) find_shadow(*job, shadow, spare);
+  }
+}
+
+// When the first job in the queue can start by the limits of what runs, and how many cores it will
+// not need then.
+void World::find_shadow(const FakeJob& head, Time& shadow, std::uint32_t& spare) const {
+  std::multimap<Time, std::uint32_t> ends;
+  std::uint32_t free = static_cast<std::uint32_t>(node_up.size()) * cores_;
+  for (const auto& [id, job] : jobs) {
+    if (job.state != MARKET_JOB_RUNNING) continue;
+    free -= job.cpus;
+    ends.emplace(job.start + job.limit_min * Time{60}, job.cpus);
+  }
+  shadow = now;
+  for (const auto& [end, cpus] : ends) {
+    if (free >= head.cpus) break;
+    free += cpus;
+    shadow = end;
+  }
+  spare = free >= head.cpus ? free - head.cpus : 0;
+}
+
+void World::forget(Time time) {
+  std::erase_if(jobs, [time](const auto& entry) {
+    return entry.second.ended_told && entry.second.end != 0 && entry.second.end < time;
+  });
 }
 
 ledger::Balance World::balance(const std::string& account) {

@@ -45,6 +45,13 @@ struct Ask {
   bool exclusive = false;
 };
 
+/// Who may overtake whom in the queue.
+enum class Scheduler {
+  kEager,     ///< whoever fits
+  kStrict,    ///< nobody, as sched/builtin
+  kBackfill,  ///< who delays the first one that does not fit in no way: EASY
+};
+
 class World {
  public:
   explicit World(const std::string& settings = "", std::uint32_t nodes = 4,
@@ -84,6 +91,9 @@ class World {
   std::vector<std::string> log, faults;
   std::size_t orders_given = 0;
   bool obey = true;
+  Scheduler scheduler = Scheduler::kEager;
+  /// Drops jobs that ended before `time`, as Slurm does after MinJobAge.
+  void forget(Time time);
 
  private:
   void run_pass();
@@ -91,7 +101,10 @@ class World {
   bool reserve(const market_order_t& order);
   void schedule();
   bool try_start(FakeJob& job);
-  bool taken(std::uint32_t node, std::uint32_t core, const FakeJob& job, Time until) const;
+  using CoreMap = std::vector<std::vector<char>>;  // by node and core: is it taken
+  CoreMap running_cores() const;
+  void add_reserved(const FakeJob& job, Time until, CoreMap& taken) const;
+  void find_shadow(const FakeJob& head, Time& shadow, std::uint32_t& spare) const;
   void gather(std::vector<market_job_t>& seen, bool ended_too);
   bool market_wants_job_here(const FakeJob& job) const;
   void allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs);
@@ -102,6 +115,7 @@ class World {
   std::unique_ptr<Market> market_;
   std::unique_ptr<ledger::Ledger> books_;
   std::vector<std::uint64_t> words_;
+  CoreMap busy_;  // while jobs are started
   std::map<std::uint32_t, std::vector<market_alloc_t>> allocs_;
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> core_words_;
 };

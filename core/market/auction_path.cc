@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Bids in an auction: taken when funds cover them, ranked again and again, charged by what they
+// used. No start is planned for them and no reservation made: Slurm starts them by priority.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/market/auction_adapter.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
+
+Money money_of(double credits) {
+  return Money::from_credits(std::max(0.0, credits)).value_or(Money());
+}
+
+}  // namespace
+
+std::unique_ptr<PostedPrice> as_posted_price(std::unique_ptr<Mechanism> mechanism) {
+  if (auto* posted = dynamic_cast<PostedPrice*>(mechanism.get())) {
+    mechanism.release();
+    return std::unique_ptr<PostedPrice>(posted);
+  }
+  auto* auction = dynamic_cast<Auction*>(mechanism.get());
+  if (auction == nullptr) return nullptr;
+  mechanism.release();
+  return std::make_unique<NothingPosted>(std::unique_ptr<Auction>(auction));
+}
+
+// All that a bid can ever cost, which is what funds must cover.
+Money Market::most_it_costs(const Bid& bid) const {
+  if (!auction_->priced()) return Money();
+  return bid.worth.budget ? *bid.worth.budget : bid.worth.value->max;
+}
+
+Market::Found Market::entry(const Bid& bid, Time now) const {
+  Found found;
+  found.for_sale = true;
+  found.choice = Choice{std::max(now, bid.request.earliest), most_it_costs(bid), {}};
+  return found;
+}
+
+// Bids of this rule that wait or run, by job number. Runs that began under another rule keep it.
+std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
+  std::vector<Job*> live;
+  for (auto& [id, job] : jobs_) {
+    const bool waits = job.phase == Phase::kConfirmed;
+    const bool runs = job.phase == Phase::kRunning && job.terms.rule == auction_->rule();
+    if (job.terms.auctioned() && (waits || runs)) live.push_back(&job);
+  }
+  std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  std::vector<LiveBid> bids;
+  for (const Job* job : live) {
+    const bool running = job->phase == Phase::kRunning;
+    bids.push_back({job->id, &job->bid, job->bid_made,
+                    std::max(0.0, most_it_costs(job->bid).credits() - job->accrued), running,
+                    running ? job->ran : 0, job->standing.rate});
+  }
+  if (owners != nullptr) *owners = std::move(live);
+  return bids;
+}
+
+std::vector<NodeRoom> Market::node_rooms() const {
+  std::vector<NodeRoom> rooms;
+  if (!auction_->wants_nodes()) return rooms;
+  for (const Node& node : bookings_.plan().nodes()) {
+    NodeRoom room{node.name, {}, {}};
+    if (node.usable) {
+      room.total["cpu"] = std::int64_t{node.cores} * node.threads_per_core;
+      room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
+      for (const auto& [name, count] : node.gres) room.total["gres/" + name] = count;
+    }
+    room.free = room.total;
+    rooms.push_back(std::move(room));
+  }
+  for (const auto& [id, job] : jobs_) {
+    if (job.phase != Phase::kRunning) continue;
+    for (const Seat& seat : job.placement) {
+      if (seat.node >= rooms.size()) continue;
+      Tres& free = rooms[seat.node].free;
+      free["cpu"] -=
+          std::int64_t{seat.cores.count()} * bookings_.plan().nodes()[seat.node].threads_per_core;
+      free["mem"] -= static_cast<std::int64_t>(seat.mem_mb);
+      for (const auto& [name, count] : seat.gres) free["gres/" + name] -= count;
+    }
+  }
+  return rooms;
+}
+
+// What a run owes grows by its rate for the seconds it ran since it was last looked at; a run found
+// again after a crash is charged its first rate from its start on.
+void Market::accrue(Job& job, Time ran) {
+  if (ran <= job.accrued_ran) return;
+  job.accrued += job.standing.rate * static_cast<double>(ran - job.accrued_ran);
+  job.accrued = std::min(job.accrued, job.terms.price.credits());
+  job.accrued_ran = ran;
+}
+
+void Market::hold_auction(Time now) {
+  if (auction_ == nullptr) return;
+  std::vector<Job*> owners;
+  const std::vector<LiveBid> bids = live_bids(&owners);
+  const bool all_stood =
+      std::all_of(owners.begin(), owners.end(), [](const Job* job) { return job->stood; });
+  if (bids.empty() || (all_stood && now < auction_at_)) return;
+  auction_at_ = now + config_.auction_period;
+  const std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    Job& job = *owners[i];
+    job.standing = standings[i];
+    job.stood = true;
+    if (job.phase == Phase::kRunning) {
+      accrue(job, job.ran);
+    } else if (job.terms.rule != auction_->rule()) {
+      job.terms.rule = auction_->rule();
+      job.comment_due = true;
+    }
+  }
+}
+
+std::uint32_t Market::job_factor(const Job& job) const {
+  const bool waiting = job.phase == Phase::kWaiting;
+  if (waiting || !job.terms.auctioned()) return factor(job.terms, waiting);
+  const double part = std::clamp(job.standing.priority, 0.0, 1.0);
+  return config_.priority + static_cast<std::uint32_t>(std::lround(part * config_.priority));
+}
+
+Money Market::owed(const Job& job, const market_job_t& ended, Time elapsed) const {
+  Money most = job.terms.price;
+  if (job.bid.worth.value) {
+    const auto delay = static_cast<double>(ended.end - job.bid_made);
+    most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
+  }
+  const auto left = static_cast<double>(std::max<Time>(0, elapsed - job.accrued_ran));
+  const double accrued = job.accrued + job.standing.rate * left;
+  if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
+    return std::min(most, money_of(accrued));
+  }
+  if (!auction_->priced()) return Money();
+  const EndedRun run{&job.bid, most.credits(), accrued, elapsed,
+                     ended.state == MARKET_JOB_COMPLETED};
+  return std::min(most, money_of(auction_->owes(run)));
+}
+
+std::optional<Standing> Market::preview(const Bid& bid, Time now) {
+  std::vector<LiveBid> bids = live_bids(nullptr);
+  if (bids.size() > kMostForPreview) return std::nullopt;
+  bids.push_back({0, &bid, now, most_it_costs(bid).credits(), false, 0, 0});
+  return auction_->auction(bids, node_rooms(), now).back();
+}
+
+std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {
+  if (!auction_->priced()) {
+    return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what,
+                       auction_->rule());
+  }
+  std::string text = fmt::format("{}accepted: bids up to {} {} ({})", what,
+                                 most_it_costs(bid).to_string(), config_.currency, bid.account);
+  if (const auto standing = preview(bid, now)) {
+    text += fmt::format("; present share {:.2f}", standing->share);
+  }
+  return text + fmt::format("; no completion is promised; {} left to spend",
+                            funds_.available(bid.account).to_string());
+}
+
+// A changed or funded bid takes part with its new words when its account can pay for it.
+bool Market::rejoin(Job& job, const Request& request, Time now) {
+  unplace(job, now);
+  unreserve(job);
+  job.bid.request = request;
+  const Money own_lien = job.lien_account == job.bid.account ? job.lien : Money();
+  const Money most = most_it_costs(job.bid);
+  const bool may_pay = funds_.find(job.bid.account) != nullptr &&
+                       (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
+  if (!may_pay || most > funds_.available(job.bid.account) + own_lien) {
+    hold(job, Cause::kNoFunds, most, now);
+    return false;
+  }
+  job.terms = Terms{most, std::max(now, request.earliest), 0, std::string(auction_->rule())};
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  job.stood = false;
+  set_lien(job, most);
+  job.comment_due = true;
+  return true;
+}
+
+// A bid may change while its job waits or runs; never below what the run owes already.
+std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts) {
+  Bid bid = job.bid;
+  bid.worth = worth;
+  const Money most = most_it_costs(bid);
+  const Money own_lien = job.lien_account == bid.account ? job.lien : Money();
+  const Money available = funds_.available(bid.account) + own_lien;
+  if (most > available) {
+    return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
+                       bid.account);
+  }
+  if (most < money_of(job.accrued)) {
+    return fmt::format("job {} owes {} already: the bid cannot go below that", job.id,
+                       money_of(job.accrued).to_string());
+  }
+  job.bid.worth = worth;
+  job.texts = texts;
+  job.terms.price = most;
+  job.stood = false;
+  job.comment_due = true;
+  set_lien(job, most);
+  return std::nullopt;
+}
+
+// A budget nobody named: the mean of the live ones, else the lowest price.
+nlohmann::ordered_json Market::auction_quote(const Request& request, const std::string& account,
+                                             Time now) {
+  const std::string rule(auction_->rule());
+  const std::vector<LiveBid> live = live_bids(nullptr);
+  double budget = config_.floor_price * billing_of(request.demand.tres) *
+                  static_cast<double>(request.duration) / 3600.0;
+  if (!live.empty()) {
+    budget = 0;
+    for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
+  }
+  Bid bid;
+  bid.request = request;
+  bid.account = account;
+  bid.worth.budget = money_of(budget);
+  nlohmann::ordered_json answer{{"ok", true},
+                                {"rows", nlohmann::ordered_json::array()},
+                                {"rule", rule},
+                                {"live", live.size()}};
+  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
+  const auto standing = preview(bid, now);
+  if (!auction_->priced()) {
+    text += "It costs nothing. ";
+  } else if (standing) {
+    answer["budget"] = bid.worth.budget->to_string();
+    answer["share"] = standing->share;
+    answer["rate"] = standing->rate;
+    text += fmt::format("A budget of {} would now get a share of {:.3f} at {:.4f} an hour. ",
+                        bid.worth.budget->to_string(), standing->share, standing->rate * 3600);
+  }
+  answer["text"] = text + "No start and no completion is promised. Nothing was reserved.";
+  return answer;
+}
+
+std::string Market::explain_auctioned(const Job& job, Time now, std::string& code) const {
+  if (job.phase == Phase::kRunning) {
+    code = "RUNNING";
+    return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,
+                       job.terms.price.to_string(), money_of(job.accrued).to_string());
+  }
+  code = "QUEUED";
+  return fmt::format(
+      "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "
+      "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
+      job.standing.share, job.standing.priority, job.terms.price.to_string());
+}
+
+}  // namespace market

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The interface of the mechanisms that hold auctions: they see whole bids, promise no start, and
+// say again and again how far each bid reaches. core/mechanism/README.md tells how each answers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/mechanism/mechanism.h"
+
+namespace market {
+
+/// A bid that takes part: of a job that waits to start, or that runs.
+struct LiveBid {
+  std::uint64_t id = 0;      ///< the job's; 0: not a job yet, asked what it would get
+  const Bid* bid = nullptr;  ///< never null
+  Time made = 0;             ///< when the bid was made
+  double budget = 0;         ///< credits it can still spend: all it may cost less what it owes now
+  bool running = false;
+  Time ran = 0;     ///< seconds run so far, without suspended ones
+  double rate = 0;  ///< credits per second of its last standing, 0 when there is none
+};
+
+/// A node as the auction sees it.
+struct NodeRoom {
+  std::string name;
+  Tres total;
+  Tres free;  ///< not held by running jobs with a bid
+};
+
+/// How far a bid reaches now.
+struct Standing {
+  double priority = 0;               ///< 0..1: what starts first
+  double share = 0;                  ///< 0..1: of what the auction sells, for the user to read
+  double rate = 0;                   ///< credits per second while it runs
+  std::vector<std::uint32_t> nodes;  ///< indices of the nodes it was awarded, best first
+};
+
+/// A run that ended.
+struct EndedRun {
+  const Bid* bid = nullptr;
+  double budget = 0;   ///< credits it may cost at most
+  double accrued = 0;  ///< credits: its rates times the seconds they held
+  Time elapsed = 0;    ///< seconds it ran, without suspended ones
+  bool completed = false;
+};
+
+/// A mechanism that holds auctions over the live bids. The façade accepts a bid when funds cover
+/// all it may cost, calls auction() once in `auction_period`, turns priorities into Slurm's, adds
+/// up rate × time, and charges what owes() says, never more than the bid allows.
+class Auction : public Mechanism {
+ public:
+  /// Standings of all bids, in their order. The same bids in the same order give the same answer.
+  virtual std::vector<Standing> auction(std::span<const LiveBid> bids,
+                                        std::span<const NodeRoom> nodes, Time now) = 0;
+  /// Credits that a run owes in the end.
+  virtual double owes(const EndedRun& run) const { return run.accrued; }
+  /// False: runs cost nothing, bids need no funds.
+  virtual bool priced() const { return true; }
+  /// False: `nodes` is empty, which saves looking at them.
+  virtual bool wants_nodes() const { return false; }
+};
+
+/// The seconds that a bid's job may still run, at least one.
+inline double seconds_left(const LiveBid& bid) {
+  const Time left = bid.bid->request.duration - bid.ran;
+  return static_cast<double>(left < 1 ? 1 : left);
+}
+
+/// Amount of a TRES that is asked for or there; 0 when it is not named.
+inline double amount_of(const Tres& tres, std::string_view name) {
+  const auto found = tres.find(name);
+  return found == tres.end() ? 0.0 : static_cast<double>(found->second);
+}
+
+}  // namespace market

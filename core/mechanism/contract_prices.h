@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Incentive-compatible contracts behind the façade: a menu of (completion, price) as a price list.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/mechanism/mechanism.h"
+#include "core/plan/deadline_scheduler.h"
+
+namespace market {
+
+/// Price of each start = the cheapest contract of a menu that completes by then ("BIC pricing by
+/// replica-surrogate matching", section II): replicas and surrogates, the declared one too, are
+/// drawn from the types of past bids, so the menu depends on nothing that the bid at hand says
+/// about its worth; which row is taken tells the urgency. Types are hard deadlines: credits per
+/// billing-hour, and delay in run times. Before there are past bids they lie between the price
+/// bounds. Completions come from the deadline scheduler, with what was sold as its backlog.
+class ContractMenuPrices final : public PostedPrice {
+ public:
+  explicit ContractMenuPrices(const Config& config);
+  std::string_view rule() const override { return "contracts/1"; }
+  void update(const Capacity& capacity, Time now) override;
+  PriceList prices(const Request& request, Time now) const override;
+  void promise(const Request& request, Time start) override;
+  void release(const Request& request, Time start, Time from) override;
+  void learn(const std::vector<PastBid>& bids, Time now) override;
+
+ private:
+  struct Sold {
+    Time end = 0;
+    double cpus = 0;
+    bool operator<(const Sold& other) const {
+      return end != other.end ? end < other.end : cpus < other.cpus;
+    }
+  };
+  double billing(const Tres& tres) const;
+  ClusterLoad load(Time now) const;
+  std::vector<WaitingJob> backlog(Time now) const;
+
+  Config config_;
+  double cpus_ = 0;
+  std::vector<RunningJob> busy_;
+  std::multimap<Time, Sold> sold_;  ///< by start
+  std::vector<double> samples_;     ///< types: unit value, delay ÷ run time, one after another
+  std::unique_ptr<DeadlineScheduler> scheduler_;
+};
+
+}  // namespace market

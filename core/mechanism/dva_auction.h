@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The double-sided Vickrey auction behind the façade: jobs bid credits per second, owners of nodes
+// ask a price, payments per second come from the runner-up on either side.
+#pragma once
+
+#include "core/mechanism/auction.h"
+#include "core/mechanism/double_vickrey.h"
+
+namespace market {
+
+/// One pass of Algorithm 1 over the bids that wait, by falling budget per second. Slurm gives a job
+/// just what it asks for, so a node qualifies when that is free there and its ask is within the
+/// budget (r* = e, eqs. 2 and 22), and runs it for the whole time limit everywhere. An award's real
+/// payment unit (eqs. 12 and 20) is the rate the job pays when it starts and then keeps; a job that
+/// was awarded nothing and is started all the same pays its node's ask. Asks: the floor price by
+/// the weight of each TRES. Priority: awarded jobs before others, then by budget per second.
+class DvaAuction final : public Auction {
+ public:
+  explicit DvaAuction(const Config& config);
+  std::string_view rule() const override { return "dva/1"; }
+  void update(const Capacity&, Time) override {}
+  std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,
+                                Time now) override;
+  bool wants_nodes() const override { return true; }
+
+ private:
+  std::vector<double> amounts(const Tres& tres) const;
+  double ask(const std::vector<double>& amounts) const;
+  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
+                                    const std::vector<std::vector<double>>& free) const;
+  AuctionTask task_of(const LiveBid& bid, const std::vector<std::vector<double>>& largest) const;
+
+  std::vector<std::string> goods_;  ///< TRES with a weight
+  std::vector<double> asks_;        ///< credits per unit and second
+};
+
+}  // namespace market
