@@ -36,7 +36,7 @@ struct Accepted {
   bool fate_done = false;
 };
 
-struct Run {
+struct Driven {
   std::string dump;  // all segments and transfers
   std::size_t accepted = 0, refused = 0, settled = 0;
   Money charged;
@@ -85,13 +85,15 @@ void meet_fate(World& world, FakeJob& job, Accepted& accepted) {
 
 std::string dump_of(World& world) {
   std::string text;
-  for (const ledger::Segment& run : *world.books().segments(ledger::SegmentFilter{})) {
+  const auto runs = world.books().segments(ledger::SegmentFilter{});
+  for (const ledger::Segment& run : *runs) {
     text += fmt::format("{} {} {} {} {} {} {} {} {} {}\n", run.key.text(), run.account, run.state,
                         run.mechanism, run.planned_start, run.start, run.end,
                         run.quoted.to_string(), run.charged.to_string(), run.refunded.to_string());
   }
   for (const auto& [account, credits] : kDeposits) {
-    for (const ledger::Entry& entry : *world.books().entries(account, 0, kStart + 2 * kLongest)) {
+    const auto entries = world.books().entries(account, 0, kStart + 2 * kLongest);
+    for (const ledger::Entry& entry : *entries) {
       text += fmt::format("{} {} {} {} {} {}\n", entry.id, entry.time, entry.kind, entry.account,
                           entry.segment_key, entry.amount.to_string());
     }
@@ -100,9 +102,10 @@ std::string dump_of(World& world) {
 }
 
 // Nobody pays more than the bid allows, and the accounts lost just what the bills say.
-void check_money(World& world, const std::map<std::uint32_t, Accepted>& accepted, Run& run) {
+void check_money(World& world, const std::map<std::uint32_t, Accepted>& accepted, Driven& run) {
   std::map<std::string, Money> billed;
-  for (const ledger::Segment& segment : *world.books().segments(ledger::SegmentFilter{})) {
+  const auto segments = world.books().segments(ledger::SegmentFilter{});
+  for (const ledger::Segment& segment : *segments) {
     ASSERT_TRUE(accepted.contains(segment.key.job_id));
     const Accepted& job = accepted.at(segment.key.job_id);
     const Money limit = job.worth.budget ? *job.worth.budget : job.worth.value->max;
@@ -130,7 +133,7 @@ void check_money(World& world, const std::map<std::uint32_t, Accepted>& accepted
   EXPECT_TRUE(check->faults.empty()) << check->faults.front();
 }
 
-Run drive(const std::string& mechanism, std::uint64_t seed, bool crashes = false) {
+Driven drive(const std::string& mechanism, std::uint64_t seed, bool crashes = false) {
   World world(fmt::format("mechanism = \"{}\";\nprices = {{ cap = \"0.60\"; }};\n", mechanism), 64,
               4);
   if (mechanism == "fifo") world.scheduler = Scheduler::kStrict;
@@ -144,7 +147,7 @@ Run drive(const std::string& mechanism, std::uint64_t seed, bool crashes = false
   const std::vector<Plan> all = plans(seed);
   std::map<std::uint32_t, Accepted> accepted;
   std::set<std::uint32_t> live;
-  Run run;
+  Driven run;
   std::size_t next = 0;
   for (int step = 0; next < all.size() || !live.empty(); ++step, world.now += kStep) {
     if (world.now > kStart + kLongest) {
@@ -183,7 +186,7 @@ Run drive(const std::string& mechanism, std::uint64_t seed, bool crashes = false
 class AllMechanisms : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(AllMechanisms, AThousandJobsTwice) {
-  const Run first = drive(GetParam(), 7);
+  const Driven first = drive(GetParam(), 7);
   EXPECT_GE(first.accepted, 100u);
   EXPECT_GE(first.settled + 100, first.accepted);  // those cancelled before they started have none
   EXPECT_EQ(first.accepted + first.refused, std::size_t{kJobs});
@@ -202,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Table, AllMechanisms, ::testing::ValuesIn(mechanism_nam
 TEST(HighestBidder, AMechanismFromOutsideRunsLikeTheOthers) {
   ASSERT_TRUE(example::add_highest_bidder());
   EXPECT_FALSE(example::add_highest_bidder());
-  const Run first = drive("highest_bidder", 7);
+  const Driven first = drive("highest_bidder", 7);
   EXPECT_GE(first.accepted, 100u);
   EXPECT_GT(first.charged, Money());
   EXPECT_EQ(drive("highest_bidder", 7).dump, first.dump);
@@ -211,7 +214,7 @@ TEST(HighestBidder, AMechanismFromOutsideRunsLikeTheOthers) {
 TEST(AllMechanismsCrash, AnAuctionGoesOnAfterCrashes) {
   for (const char* mechanism : {"abacus", "tycoon", "dva"}) {
     SCOPED_TRACE(mechanism);
-    const Run run = drive(mechanism, 11, true);
+    const Driven run = drive(mechanism, 11, true);
     EXPECT_GE(run.accepted, 100u);
     EXPECT_GT(run.charged, Money());
   }

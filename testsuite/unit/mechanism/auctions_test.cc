@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The mechanisms as the façade asks them, on markets small enough to be worked out by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "core/mechanism/abacus_auction.h"
+#include "core/mechanism/contract_prices.h"
+#include "core/mechanism/dva_auction.h"
+#include "core/mechanism/queue_order.h"
+#include "core/mechanism/table.h"
+#include "core/mechanism/tycoon_auction.h"
+
+namespace market {
+namespace {
+
+constexpr Time kNow = 1'764'000'000;  // a multiple of 60
+
+class Bids {
+ public:
+  void add(double budget, std::int64_t cpus, Time limit, Time deadline = kNow + 86400) {
+    Bid& bid = bids_.emplace_back();
+    bid.request.demand.tres = {{"cpu", cpus}};
+    bid.request.duration = limit;
+    bid.request.deadline = deadline;
+    const auto number = static_cast<Time>(bids_.size());
+    live.push_back({static_cast<std::uint64_t>(number), &bid, kNow + number, budget, false, 0, 0});
+  }
+  std::vector<Standing> stand(Auction& auction, const std::vector<NodeRoom>& nodes = {}) const {
+    return auction.auction(live, nodes, kNow);
+  }
+  std::vector<LiveBid> live;
+
+ private:
+  std::deque<Bid> bids_;
+};
+
+Capacity of_cpus(std::int64_t cpus) {
+  return {{{"cpu", cpus}, {"node", 1}}, {}};
+}
+
+TEST(QueueOrder, RanksByItsRule) {
+  Bids bids;
+  bids.add(0, 1, 300, kNow + 5000);
+  bids.add(0, 1, 100, kNow + 9000);
+  bids.add(0, 1, 200, kNow + 4000);
+  const auto priorities = [&](QueueRule rule) {
+    QueueOrder order(rule);
+    EXPECT_FALSE(order.priced());
+    std::vector<double> result;
+    for (const Standing& standing : bids.stand(order)) {
+      result.push_back(std::round(standing.priority * 3));
+      EXPECT_EQ(standing.rate, 0);
+    }
+    return result;
+  };
+  EXPECT_EQ(priorities(QueueRule::kFifo), (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(priorities(QueueRule::kEasy), (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(priorities(QueueRule::kEarliestDeadline), (std::vector<double>{2, 1, 3}));
+  EXPECT_EQ(priorities(QueueRule::kEarliestFinish), (std::vector<double>{1, 3, 2}));
+  EXPECT_EQ(priorities(QueueRule::kRandom), priorities(QueueRule::kRandom));
+}
+
+// Bids of 0.1 and 0.3 credits/s share 40 CPUs as 10 and 30; each uses 10.
+TEST(TycoonAuction, SharesAndChargesByEquationsOneAndTwo) {
+  TycoonAuction auction{Config{}};
+  auction.update(of_cpus(40), kNow);
+  Bids bids;
+  bids.add(10, 10, 100);
+  bids.add(30, 10, 100);
+  bids.add(0, 10, 100);
+  const auto standings = bids.stand(auction);
+  EXPECT_NEAR(standings[0].share, 0.25, 1e-12);
+  EXPECT_NEAR(standings[1].share, 0.75, 1e-12);
+  EXPECT_NEAR(standings[0].rate, 0.1, 1e-12);
+  EXPECT_NEAR(standings[1].rate, 0.1, 1e-12);
+  EXPECT_NEAR(standings[0].priority, 1, 1e-12);
+  EXPECT_EQ(standings[2].priority, 0);
+  EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 4.5, 45, true}), 4.5);
+}
+
+// One resource: shares are the budgets' parts; 40 CPUs × 0.25 is half of the 20 asked for.
+TEST(AbacusAuction, BudgetsBecomeSharesAndAreOwedWhenDone) {
+  AbacusAuction auction{Config{}};
+  auction.update(of_cpus(40), kNow);
+  Bids bids;
+  bids.add(10, 20, 1000);
+  bids.add(30, 20, 1000);
+  for (int again = 0; again < 2; ++again) {
+    const auto standings = bids.stand(auction);
+    EXPECT_NEAR(standings[0].share, 0.25, 1e-6);
+    EXPECT_NEAR(standings[0].priority, 0.5, 1e-6);
+    EXPECT_NEAR(standings[1].priority, 1, 1e-6);
+    EXPECT_NEAR(standings[0].rate, 0.01, 1e-12);
+  }
+  EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 3, 300, true}), 10);
+  EXPECT_NEAR(auction.owes({bids.live[0].bid, 10, 3, 250, false}), 2.5, 1e-12);
+}
+
+// Bids of 0.008 and 0.004 credits/s for 4 CPUs on nodes of 4 that ask 0.0004: the first pays the
+// second's bid, the second, with no other bid and no other node left, the ask.
+TEST(DvaAuction, PaysTheRunnerUp) {
+  Config config;
+  config.floor_price = 0.36;
+  DvaAuction auction(config);
+  Bids bids;
+  bids.add(4, 4, 1000);
+  bids.add(8, 4, 1000);
+  bids.add(0.1, 4, 1000);  // below the ask
+  const std::vector<NodeRoom> nodes = {{"n1", {{"cpu", 4}}, {{"cpu", 4}}},
+                                       {"n2", {{"cpu", 4}}, {{"cpu", 4}}}};
+  const auto standings = bids.stand(auction, nodes);
+  EXPECT_NEAR(standings[1].rate, 0.004, 1e-12);
+  EXPECT_EQ(standings[1].nodes, std::vector<std::uint32_t>{0});
+  EXPECT_NEAR(standings[0].rate, 0.0004, 1e-12);  // the highest bid below it is 0.0001
+  EXPECT_EQ(standings[0].nodes, std::vector<std::uint32_t>{1});
+  EXPECT_TRUE(standings[2].nodes.empty());
+  EXPECT_NEAR(standings[2].rate, 0.0001, 1e-12);
+  EXPECT_GT(standings[1].priority, standings[0].priority);
+  EXPECT_GT(standings[0].priority, standings[2].priority);
+  bids.live[0].running = true;
+  bids.live[0].rate = 0.003;
+  EXPECT_EQ(bids.stand(auction, nodes)[0].rate, 0.003);
+}
+
+TEST(ContractMenuPrices, FallWithTimeAndAreFreeOnAnIdleCluster) {
+  Config config;
+  ContractMenuPrices prices(config);
+  prices.update(of_cpus(16), kNow);
+  Request request;
+  request.demand.tres = {{"cpu", 8}};
+  request.earliest = kNow;
+  request.duration = 3600;
+  request.deadline = kNow + 86400;
+  for (const double credits : prices.prices(request, kNow).credits) EXPECT_EQ(credits, 0);
+
+  Request sold = request;
+  sold.demand.tres = {{"cpu", 16}};
+  for (int hour = 1; hour <= 6; ++hour) prices.promise(sold, kNow + hour * Time{3600});
+  const PriceList list = prices.prices(request, kNow);
+  EXPECT_TRUE(std::is_sorted(list.credits.rbegin(), list.credits.rend()));
+  EXPECT_EQ(list.credits.back(), 0);
+  for (const double credits : list.credits) EXPECT_GE(credits, 0);
+
+  for (int hour = 1; hour <= 6; ++hour) {
+    const Time start = kNow + hour * Time{3600};
+    prices.release(sold, start, start);
+  }
+  for (const double credits : prices.prices(request, kNow).credits) EXPECT_EQ(credits, 0);
+}
+
+TEST(Table, EveryNameMakesAMechanismOfThatName) {
+  const auto names = mechanism_names();
+  EXPECT_EQ(names.front(), "era");
+  EXPECT_EQ(names.size(), 12u);
+  for (const std::string& name : names) {
+    Config config;
+    config.mechanism = name;
+    EXPECT_EQ((*make_mechanism(config))->rule(), name + "/1");
+  }
+  EXPECT_FALSE(add_mechanism("era", nullptr));
+}
+
+}  // namespace
+}  // namespace market
