@@ -81,17 +81,19 @@ TEST(TycoonAuction, SharesAndChargesByEquationsOneAndTwo) {
   EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 4.5, 45, true}), 4.5);
 }
 
-// One resource: shares are the budgets' parts; 40 CPUs × 0.25 is half of the 20 asked for.
+// One resource, α = 1/2 in equation (1): shares as the roots of the budgets, 1 : √3; the first is
+// 40 / (1 + √3) CPUs of the 20 asked for.
 TEST(AbacusAuction, BudgetsBecomeSharesAndAreOwedWhenDone) {
   AbacusAuction auction{Config{}};
   auction.update(of_cpus(40), kNow);
   Bids bids;
   bids.add(10, 20, 1000);
   bids.add(30, 20, 1000);
+  const double share = 1 / (1 + std::sqrt(3.0));
   for (int again = 0; again < 2; ++again) {
     const auto standings = bids.stand(auction);
-    EXPECT_NEAR(standings[0].share, 0.25, 1e-6);
-    EXPECT_NEAR(standings[0].priority, 0.5, 1e-6);
+    EXPECT_NEAR(standings[0].share, share, 1e-6);
+    EXPECT_NEAR(standings[0].priority, 2 * share, 1e-6);
     EXPECT_NEAR(standings[1].priority, 1, 1e-6);
     EXPECT_NEAR(standings[0].rate, 0.01, 1e-12);
   }
