@@ -185,7 +185,7 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   job.terms = Terms{most, std::max(now, request.earliest), 0, std::string(auction_->rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.stood = false;
+  job.missed = job.stood = false;
   set_lien(job, most);
   job.comment_due = true;
   return true;
