@@ -70,7 +70,7 @@ TEST_F(Admission, RefusesWhatCannotBePlanned) {
   EXPECT_THAT(refused(Ask{.budget = "1", .deadline = kStart + 600}), HasSubstr("too near"));
   EXPECT_THAT(refused(Ask{.budget = "100", .cpus = 17}), HasSubstr("larger than the cluster"));
   EXPECT_THAT(refused(Ask{.budget = "1", .begin = kStart + 8 * 86400}), HasSubstr("ahead"));
-  EXPECT_THAT(refused(Ask{.budget = "1", .array = 1001}), HasSubstr("1000"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .array = 101}), HasSubstr("100"));
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}), HasSubstr("one partition"));
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "other"}), HasSubstr("no partition other"));
   market_submission_t het{};
