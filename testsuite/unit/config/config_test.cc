@@ -18,9 +18,8 @@ namespace {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) {
-    char folder[] = "/tmp/market-config-XXXXXX";
-    if (mkdtemp(folder) == nullptr) std::abort();
-    folder_ = folder;
+    folder_ = testing::TempDir() + "market-config-XXXXXX";
+    if (mkdtemp(folder_.data()) == nullptr) std::abort();
     std::ofstream(path(), std::ios::binary) << text;
   }
   ~TemporaryFile() {

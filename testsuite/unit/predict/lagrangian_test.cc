@@ -52,9 +52,9 @@ double optimum_by_glpsol(const std::vector<SlotRequest>& requests, std::size_t s
   for (std::size_t t = 0; t < slots; ++t) {
     if (!used[t].empty()) rows += fmt::format(" c{}:{} <= {}\n", t, used[t], capacity);
   }
-  char folder[] = "/tmp/lagrangian_testXXXXXX";
-  if (mkdtemp(folder) == nullptr) return -1;
-  const std::string model = std::string(folder) + "/m.lp", answer = std::string(folder) + "/m.sol";
+  std::string folder = testing::TempDir() + "lagrangian_testXXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return -1;
+  const std::string model = folder + "/m.lp", answer = folder + "/m.sol";
   std::ofstream(model) << objective << rows << bounds << "End\n";
   const int status =
       std::system(("glpsol --lp " + model + " -w " + answer + " > /dev/null").c_str());
@@ -66,7 +66,7 @@ double optimum_by_glpsol(const std::vector<SlotRequest>& requests, std::size_t s
   }
   std::remove(model.c_str());
   std::remove(answer.c_str());
-  std::remove(folder);
+  rmdir(folder.c_str());
   return optimum;
 }
 
