@@ -48,7 +48,7 @@ Books recompute(Database& database) {
     RecomputedSegment* segment = query.is_null(5) ? nullptr : &books.segments[query.integer(5)];
     if (kind == "void") continue;
     if (kind == "lien") {
-      if (query.integer(6) != 0) continue;
+      if (query.integer(6) != 0 || segment == nullptr) continue;
       books.accounts[query.integer(2)].liens += amount;
       ++segment->open_liens;
       segment->open_lien = query.integer(0);
@@ -56,6 +56,7 @@ Books recompute(Database& database) {
     }
     books.accounts[query.integer(2)].posted -= amount;
     books.accounts[query.integer(3)].posted += amount;
+    if (segment == nullptr) continue;
     if (kind == "charge") segment->charged += amount;
     if (kind == "refund") segment->refunded += amount;
   }
