@@ -25,7 +25,7 @@ O=_SLURM_SPANK_OPTION_market_
 forge() {
   local user=$1
   shift
-  run cluster_as "$user" "$CLUSTER_BUILD_DIR/testsuite/cluster/forge" "$@"
+  run cluster_as "$user" "$CLUSTER_DIR/bin/forge" "$@"
 }
 
 forged() {

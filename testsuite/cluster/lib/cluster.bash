@@ -120,10 +120,25 @@ cluster_new() {
   export MARKET_CLUSTER_HOME="$CLUSTER_DIR"
   unset SLURM_JOB_ID SBATCH_ACCOUNT SBATCH_PARTITION SALLOC_ACCOUNT SLURM_ACCOUNT
   if [[ -n ${CLUSTER_BUILD_DIR:-} ]]; then
-    export PATH="$CLUSTER_BUILD_DIR/contrib/smarket:$CLUSTER_BUILD_DIR/contrib/sbill:$PATH"
+    cluster_install || return 1
+    export PATH="$CLUSTER_DIR/bin:$PATH"
   fi
   cluster_share
   cluster_watch
+}
+
+# Plugins and commands without their debug information, where every user can read them: the build may lie in a folder
+# that is closed to others.
+cluster_install() {
+  local file
+  mkdir -p "$CLUSTER_DIR"/{bin,plugins}
+  for file in "$CLUSTER_BUILD_DIR"/plugins/*.so; do
+    [[ ! -e $file ]] || strip -g -o "$CLUSTER_DIR/plugins/${file##*/}" "$file" || return 1
+  done
+  for file in "$CLUSTER_BUILD_DIR"/{contrib/smarket/smarket,contrib/sbill/sbill,testsuite/cluster/forge}; do
+    [[ ! -x $file ]] || strip -g -o "$CLUSTER_DIR/bin/${file##*/}" "$file" || return 1
+  done
+  chmod 755 "$CLUSTER_DIR"/bin/*
 }
 
 # cluster_set KEY VALUE: a key of market.conf, "prices.floor" for one in a group; lists and the few plain integers are
@@ -178,7 +193,7 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket=$etc/munge/socket,cred_expire=8
 CredType=cred/munge
-PluginDir=${CLUSTER_BUILD_DIR:+$CLUSTER_BUILD_DIR/plugins:}$SLURM_PLUGIN_DIR
+PluginDir=${CLUSTER_BUILD_DIR:+$CLUSTER_DIR/plugins:}$SLURM_PLUGIN_DIR
 StateSaveLocation=$etc/state
 SlurmdSpoolDir=$etc/spool/%n
 SlurmctldPidFile=$etc/run/slurmctld.pid
@@ -256,7 +271,7 @@ cluster_write_conf() {
   cluster_write_slurm_conf
   cluster_write_gres_conf
   if [[ $CLUSTER_MARKET -eq 1 ]]; then
-    echo "required $CLUSTER_BUILD_DIR/plugins/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
+    echo "required $CLUSTER_DIR/plugins/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
     cluster_write_market_conf
   fi
 }
