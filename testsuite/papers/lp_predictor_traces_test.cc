@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Both predictors on a real workload (ERA, section 3.2): the log in Standard Workload Format that
-// SLURM_MARKET_TRACES names, or KTH-SP2-first1000.swf.gz in the folder that it names.
+// Both predictors on real workloads (ERA, section 3.2): logs in Standard Workload Format in the
+// folder that SLURM_MARKET_TRACES names.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -27,12 +28,11 @@ constexpr int kMostSlack = 72;
 /// So much of a log is read, in hours of all windows together: less than LpPredictor takes whole.
 constexpr double kMostWindows = 700'000;
 
-std::string trace_file() {
-  const char* named = std::getenv("SLURM_MARKET_TRACES");
-  if (named == nullptr) return "";
+/// Empty when there is no such file.
+std::string trace_file(const std::string& name) {
+  const char* folder = std::getenv("SLURM_MARKET_TRACES");
+  const std::string path = (folder == nullptr ? "." : folder) + ("/" + name);
   struct stat status {};
-  std::string path = named;
-  if (stat(named, &status) == 0 && S_ISDIR(status.st_mode)) path += "/KTH-SP2-first1000.swf.gz";
   return stat(path.c_str(), &status) == 0 ? path : "";
 }
 
@@ -98,12 +98,11 @@ Learned learned_by(DemandPredictor& predictor, const std::vector<PastDemand>& de
   return learned;
 }
 
-TEST(LpPredictorOnATrace, ItsForecastIsTheBestAllocationWithinThreeThousandths) {
-  const std::string path = trace_file();
-  if (path.empty()) {
-    GTEST_SKIP() << "SLURM_MARKET_TRACES names no trace, nor a folder with "
-                    "KTH-SP2-first1000.swf.gz";
-  }
+class LpPredictorOnATrace : public testing::TestWithParam<const char*> {};
+
+TEST_P(LpPredictorOnATrace, ItsForecastIsTheBestAllocationWithinThreeThousandths) {
+  const std::string path = trace_file(GetParam());
+  if (path.empty()) GTEST_SKIP() << "SLURM_MARKET_TRACES has no " << GetParam();
   const std::vector<PastDemand> demands = demands_of(path);
   ASSERT_GT(demands.size(), 100U);
   const std::vector<SlotRequest> requests = linear_program(demands);
@@ -152,6 +151,20 @@ TEST(LpPredictorOnATrace, ItsForecastIsTheBestAllocationWithinThreeThousandths) 
       demands.size(), slots, variables, 100 * (1 - allocated.value / optimum),
       100 * allocated.value / worth);
 }
+
+INSTANTIATE_TEST_SUITE_P(Traces, LpPredictorOnATrace,
+                         testing::Values("KTH-SP2-first1000.swf.gz", "KTH-SP2-1996-2.1-cln.swf.gz",
+                                         "NASA-iPSC-1993-3.1-cln.swf.gz",
+                                         "SDSC-BLUE-2000-4.2-cln.swf.gz",
+                                         "HPC2N-2002-2.1-cln.swf.gz"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           name.resize(name.find(".swf"));
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace market
