@@ -66,6 +66,23 @@ inline PlainMarket random_market(std::mt19937_64& random, std::size_t jobs, std:
   return market;
 }
 
+/// Best responses until nothing moves.
+inline Options exact() {
+  Options options;
+  options.form = Form::kBestResponse;
+  options.tolerance = 1e-11;
+  return options;
+}
+
+/// By how much all shares would have to grow to raise job 0's true utility from `before` to
+/// `after`: the relative gain for linear, its equivalent for log.
+inline double relative_gain(const PlainJob& job, double before, double after) {
+  if (!job.is_log) return after / before - 1;
+  double weights = 0;
+  for (double weight : job.weights) weights += weight;
+  return std::exp((after - before) / weights) - 1;
+}
+
 /// `solve.md`, abacus, rules 1 to 4 as they stand: every share adds its column up afresh, O(n²·m) a
 /// round.
 class PlainAuction {
