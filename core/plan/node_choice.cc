@@ -95,14 +95,15 @@ std::uint32_t NodeChoice::most_nodes() const {
   return std::min(limit, tasks_);  // every node runs a task
 }
 
-bool NodeChoice::offer(FreeNode free, bool required) {
+bool NodeChoice::offer(const FreeNode& free, bool required) {
   const std::uint32_t cores = free.node->cores - std::min(free.node->cores, free.taken.count());
-  Candidate candidate{std::move(free), 0, required, 0};
-  candidate.tasks = tasks_on(shape_, *candidate.free.node, cores, candidate.free.mem_mb);
-  Gres have = candidate.free.gres;
+  const std::uint32_t tasks = tasks_on(shape_, *free.node, cores, free.mem_mb);
+  if (tasks == 0) return false;
+  Gres have = free.gres;
   Gres taken;
-  if (candidate.tasks == 0 || !take_per_node(shape_, have, taken)) return false;
+  if (!take_per_node(shape_, have, taken)) return false;
 
+  Candidate candidate{free, tasks, required, 0};
   candidate.worth = std::min(1.0, static_cast<double>(candidate.tasks) / tasks_);
   for (const auto& [name, amount] : typed_first(shape_.gres_total)) {
     if (amount > 0)

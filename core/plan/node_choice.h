@@ -38,7 +38,7 @@ class NodeChoice {
   static bool holds_task(const Shape& shape, const Node& node);
 
   /// Looks at one more node. True when the fewest nodes are found and no more need to be offered.
-  bool offer(FreeNode free, bool required);
+  bool offer(const FreeNode& free, bool required);
 
   /// The seats on the chosen nodes, in node order; empty when the nodes offered are not enough.
   std::optional<Placement> placement() const;

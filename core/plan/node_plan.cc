@@ -121,16 +121,6 @@ std::vector<std::uint32_t> NodePlan::members(const std::string& partition) const
   return found == partitions_.end() ? std::vector<std::uint32_t>{} : found->second;
 }
 
-std::vector<const NodePlan::Held*> NodePlan::overlapping(std::uint32_t node,
-                                                         const Window& window) const {
-  std::vector<const Held*> found;
-  for (const Held& held : by_node_[node]) {
-    if (held.start < window.end && held.end > window.start && held.booking != window.ignore)
-      found.push_back(&held);
-  }
-  return found;
-}
-
 std::optional<Placement> NodePlan::place(const Shape& shape, const std::string& partition,
                                          Time start, Time end, const std::string& ignore) const {
   const auto ignored = bookings_.find(ignore);
@@ -171,28 +161,34 @@ std::optional<Placement> NodePlan::search(const Shape& shape, const std::string&
 
   const std::set<std::string> required(shape.req_nodes.begin(), shape.req_nodes.end());
   NodeChoice choice(shape, most_tasks, static_cast<std::uint32_t>(required.size()));
+  FreeNode free;
   for (const std::uint32_t i : nodes) {
     const Node& node = nodes_[i];
-    FreeNode free{i, &node, {}, node.mem_mb, node.gres};
+    free.index = i;
+    free.node = &node;
+    free.taken.clear();
+    free.mem_mb = node.mem_mb;
+    free.gres = node.gres;
     if (window != nullptr && !subtract_bookings(shape, *window, free)) continue;
-    if (choice.offer(std::move(free), required.contains(node.name))) break;
+    if (choice.offer(free, required.contains(node.name))) break;
   }
   return choice.placement();
 }
 
 // False when the node is of no use to the shape.
 bool NodePlan::subtract_bookings(const Shape& shape, const Window& window, FreeNode& free) const {
-  const auto bookings = overlapping(free.index, window);
-  if (shape.exclusive && !bookings.empty()) return false;
-  for (const Held* held : bookings) free.taken.insert(held->seat->cores);
-  if (bookings.empty() || !needs_sweep(shape)) return true;
-
+  const bool sweep = needs_sweep(shape);
   std::vector<Event> events;
-  events.reserve(2 * bookings.size());
-  for (const Held* held : bookings) {
-    events.push_back({std::max(held->start, window.start), held->seat, true});
-    events.push_back({held->end, held->seat, false});
+  for (const Held& held : by_node_[free.index]) {
+    if (!window.overlaps(held)) continue;
+    if (shape.exclusive) return false;
+    free.taken.insert(held.seat->cores);
+    if (!sweep) continue;
+    events.push_back({std::max(held.start, window.start), held.seat, true});
+    events.push_back({held.end, held.seat, false});
   }
+  if (events.empty()) return true;
+
   const Peak peak = peak_use(std::move(events));
   free.mem_mb -= std::min(free.mem_mb, peak.mem_mb);
   for (auto& [name, amount] : free.gres) {

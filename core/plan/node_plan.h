@@ -23,6 +23,7 @@ class CoreSet {
   const std::vector<std::uint64_t>& words() const { return words_; }
   std::uint32_t count() const;
   bool contains(std::uint32_t core) const;
+  void clear() { words_.clear(); }
   void insert(std::uint32_t core);
   void insert(const CoreSet& other);
   bool overlaps(const CoreSet& other) const;
@@ -108,6 +109,9 @@ class NodePlan {
     Time start = 0;
     Time end = 0;
     const Booking* ignore = nullptr;
+    bool overlaps(const Held& held) const {
+      return held.start < end && held.end > start && held.booking != ignore;
+    }
   };
 
   void index(const Booking& booking);
@@ -115,7 +119,6 @@ class NodePlan {
   std::vector<std::uint32_t> members(const std::string& partition) const;
   std::optional<Placement> search(const Shape& shape, const std::string& partition,
                                   const Window* window) const;
-  std::vector<const Held*> overlapping(std::uint32_t node, const Window& window) const;
   bool subtract_bookings(const Shape& shape, const Window& window, FreeNode& free) const;
 
   std::vector<Node> nodes_;
