@@ -58,7 +58,8 @@ void simulate(std::uint64_t seed, const std::string& mechanism, bool crashes) {
     EXPECT_LE(job.end, promise.deadline) << id << " started " << job.start - kStart;
   }
   std::set<std::uint32_t> seen;
-  for (const ledger::Segment& segment : *world.books().segments(ledger::SegmentFilter{})) {
+  const auto segments = world.books().segments(ledger::SegmentFilter{});
+  for (const ledger::Segment& segment : *segments) {
     EXPECT_TRUE(seen.insert(segment.key.job_id).second) << "billed twice: " << segment.key.job_id;
     ASSERT_TRUE(promises.contains(segment.key.job_id));
     EXPECT_LE(segment.charged, promises[segment.key.job_id].budget);
