@@ -23,6 +23,16 @@ void Bookings::cancel(const std::string& key) {
   plan_.cancel(key);
 }
 
+void Bookings::rename(const std::string& key, const std::string& new_key) {
+  if (new_key == key) return;
+  auto entry = end_of_.extract(key);
+  if (entry.empty()) return;
+  cancel(new_key);
+  entry.key() = new_key;
+  end_of_.insert(std::move(entry));
+  plan_.rename(key, new_key);
+}
+
 Time Bookings::next_end(Time time) const {
   const auto next = ends_.upper_bound(time);
   return next == ends_.end() ? time : *next;

@@ -18,6 +18,8 @@ class Bookings {
 
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
+  /// Gives a booking another key, replacing what that key had booked; makes no room itself.
+  void rename(const std::string& key, const std::string& new_key);
 
   /// First end of a booking after `time`; `time` itself when there is none. What does not fit at
   /// `time` fits at no start before it: until then the same bookings are in the way.

@@ -84,14 +84,13 @@ void Market::take_task(Job& job, Provisional& provisional) {
     task->claimed = true;
     return;
   }
-  bookings_.cancel(
-      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())));
+  bookings_.rename(
+      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())),
+      booking_key(job));
   task->claimed = true;
   --provisional_tasks_;
   if (!job.terms.auctioned()) {
     job.placement = std::move(task->placement);
-    bookings_.book(booking_key(job), job.placement, job.terms.start,
-                   job.terms.start + job.bid.request.duration + config_.start_slack);
     job.placed = true;  // promised to the mechanism since the acceptance
   }
   job.phase = Phase::kConfirmed;

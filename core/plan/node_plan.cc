@@ -104,6 +104,15 @@ bool NodePlan::booked(const std::string& key) const {
   return bookings_.contains(key);
 }
 
+void NodePlan::rename(const std::string& key, std::string new_key) {
+  if (new_key == key) return;
+  auto booking = bookings_.extract(key);
+  if (booking.empty()) return;
+  cancel(new_key);
+  booking.key() = std::move(new_key);
+  bookings_.insert(std::move(booking));
+}
+
 void NodePlan::index(const Booking& booking) {
   for (const Seat& seat : booking.placement) {
     by_node_[seat.node].push_back({booking.start, booking.end, &seat, &booking});

@@ -73,6 +73,8 @@ class NodePlan {
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
   bool booked(const std::string& key) const;
+  /// Gives a booking another key, replacing what that key had booked.
+  void rename(const std::string& key, std::string new_key);
 
   /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`;
   /// bookings with key `ignore` count as free. The same cores are held for the whole time, as Slurm

@@ -193,6 +193,21 @@ TEST(NodePlan, BookingAgainReplacesAndCancelFrees) {
   EXPECT_EQ(text(plan.place(cpus(16), "batch", 0, 1)), "0:4 1:4 2:4 3:4");
 }
 
+TEST(NodePlan, ABookingKeepsItsPlaceUnderAnotherKey) {
+  NodePlan plan = four_nodes();
+  plan.book("a", {{0, CoreSet::first(4), 0, {}}}, 0, 100);
+  plan.book("b", {{1, CoreSet::first(4), 0, {}}}, 0, 100);
+  plan.rename("a", "b");
+  EXPECT_FALSE(plan.booked("a"));
+  EXPECT_EQ(text(plan.place(cpus(12), "batch", 0, 1)), "1:4 2:4 3:4");
+  EXPECT_EQ(text(plan.place(cpus(16), "batch", 0, 1, "b")), "0:4 1:4 2:4 3:4");
+  plan.rename("b", "b");
+  plan.rename("nobody", "b");
+  EXPECT_TRUE(plan.booked("b"));
+  plan.cancel("b");
+  EXPECT_EQ(text(plan.place(cpus(16), "batch", 0, 1)), "0:4 1:4 2:4 3:4");
+}
+
 TEST(NodePlan, BookingsFollowTheNamesOfTheirNodes) {
   NodePlan plan = four_nodes();
   plan.book("kept", {{1, CoreSet::first(4), 0, {}}}, 0, 100);
