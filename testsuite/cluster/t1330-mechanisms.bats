@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every mechanism on the same running Slurm, switched in market.conf: bids are taken, jobs run, the bill says which rule
+# made the price, and what was promised before stays promised.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  # One CPU for one minute costs 12.
+  fixed_rate 720
+  cluster_set prices.fixed 720
+  cluster_set planning.auction_period 0:01
+  cluster_start
+  open_account physics 10000 games
+  # Accepted under era for 48 credits; runs through all that follows.
+  accepted games -A physics -n 1 -t 4 --budget=50 --wrap "sleep 75"
+  echo "$JOB" >"$CLUSTER_DIR/run/first"
+  cluster_wait_state RUNNING "$JOB"
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+# run_under MECHANISM SAYING: two CPUs for a minute with a budget of 50; sets CHARGED.
+run_under() {
+  local mechanism=$1 saying=$2
+  cluster_reset mechanism "$mechanism"
+  bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 3"
+  [[ $STATUS -eq 0 && $SAID == *"market: "*"$saying"* ]] || { echo "$mechanism: status $STATUS: $SAID" >&2 && return 1; }
+  wait_settled "$JOB" 0 60 || return 1
+  [[ $(field "$JOB" 0 state) == COMPLETED ]] || { echo "$mechanism: $(segment "$JOB")" >&2 && return 1; }
+  [[ $(field "$JOB" 0 mechanism) == "$mechanism"/* ]] || { echo "made by $(field "$JOB" 0 mechanism)" >&2 && return 1; }
+  CHARGED=$(field "$JOB" 0 charged)
+}
+
+@test "posted prices: the accepted price is the bill" {
+  for mechanism in first_fit on_demand; do
+    run_under "$mechanism" "accepted for 24.00"
+    [ "$CHARGED" -eq 24000000 ]
+  done
+}
+
+@test "contracts: between nothing and the bid" {
+  run_under contracts "accepted for"
+  [ "$CHARGED" -ge 0 ]
+  [ "$CHARGED" -le 50000000 ]
+}
+
+@test "abacus: a job that completes owes its budget" {
+  run_under abacus "bids up to 50.00"
+  [ "$CHARGED" -eq 50000000 ]
+}
+
+@test "tycoon and dva: rate times seconds, never more than the budget" {
+  for mechanism in tycoon dva; do
+    run_under "$mechanism" "bids up to 50.00"
+    [ "$CHARGED" -gt 0 ]
+    [ "$CHARGED" -le 50000000 ]
+  done
+}
+
+@test "orders of the queue cost nothing" {
+  for mechanism in fifo easy edf earliest_finish random; do
+    run_under "$mechanism" "costs nothing"
+    [ "$CHARGED" -eq 0 ]
+  done
+}
+
+@test "the job accepted first is billed what it was promised" {
+  local job
+  job=$(<"$CLUSTER_DIR/run/first")
+  cluster_reset mechanism era
+  wait_settled "$job" 0 120
+  [ "$(field "$job" 0 state)" = COMPLETED ]
+  [ "$(field "$job" 0 charged)" -eq 48000000 ]
+  [[ "$(field "$job" 0 mechanism)" == era/* ]]
+}
+
+@test "all is well" { all_is_well; }
