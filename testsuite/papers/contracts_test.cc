@@ -266,8 +266,8 @@ TEST(ContractsPaper, DivergenceFallsWithTheSamplesAsInFigure7) {
               reference.samples == 20   ? "variance nearly 0 after 20"
               : reference.samples == 50 ? "mean converged after 50"
                                         : "falls",
-              fmt::format("{:.3f}, {:.4f} (elsewhere {:.3f}, {:.4f})", found.mean, found.variance,
-                          reference.mean, reference.variance));
+              fmt::format("{:.3f}, {:.4f} (another implementation {:.3f}, {:.4f})", found.mean,
+                          found.variance, reference.mean, reference.variance));
     EXPECT_LT(found.mean, before);
     before = found.mean;
     EXPECT_TRUE(reference.samples != 20 || std::abs(found.mean - 0.255) < 0.08);

@@ -108,9 +108,13 @@ class Cluster {
   }
 
   /// `number`: by which ended() knows the job. Its run time is drawn about the mean.
-  void submit(WaitingJob job, std::size_t number) {
-    const double run = std::max(1.0, job.run_mean + job.run_deviation * random_->normal());
-    waiting_.push_back({std::move(job), number, run});
+  void submit(const WaitingJob& job, std::size_t number) {
+    enqueue(job, number);
+    start_what_is_due();
+  }
+  /// All at once, numbered from 0.
+  void submit_all(const std::vector<WaitingJob>& jobs) {
+    for (std::size_t number = 0; number < jobs.size(); ++number) enqueue(jobs[number], number);
     start_what_is_due();
   }
 
@@ -129,7 +133,8 @@ class Cluster {
     if (until < std::numeric_limits<double>::infinity()) now_ = until;
   }
 
-  /// When each job ended, by number.
+  /// When each job started and ended, by number.
+  const std::map<std::size_t, double>& started() const { return started_; }
   const std::map<std::size_t, double>& ended() const { return ended_; }
 
  private:
@@ -143,6 +148,11 @@ class Cluster {
     std::size_t number;
   };
 
+  void enqueue(const WaitingJob& job, std::size_t number) {
+    const double run = std::max(1.0, job.run_mean + job.run_deviation * random_->normal());
+    waiting_.push_back({job, number, run});
+  }
+
   void start_what_is_due() {
     const std::vector<double> completions = scheduler_.completions(load(), waiting());
     std::vector<Queued> still;
@@ -152,6 +162,7 @@ class Cluster {
         still.push_back(std::move(waiting_[i]));
         continue;
       }
+      started_[waiting_[i].number] = now_;
       running_.push_back({job.width, now_ + waiting_[i].run,
                           now_ + job.run_mean + 1.28 * job.run_deviation, waiting_[i].number});
     }
@@ -163,7 +174,7 @@ class Cluster {
   double now_ = 0;
   std::vector<Queued> waiting_;
   std::vector<Running> running_;
-  std::map<std::size_t, double> ended_;
+  std::map<std::size_t, double> started_, ended_;
 };
 
 }  // namespace market::papers
