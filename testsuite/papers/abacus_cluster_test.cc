@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "core/mechanism/abacus_fit.h"
 #include "testsuite/papers/mapreduce.h"
 #include "testsuite/papers/report.h"
 
@@ -157,15 +158,62 @@ TEST(AbacusPaper, IncentivesOnAClusterAsInFigure9) {
   EXPECT_GT(spread.back(), 1.5 * spread.front());
 }
 
+/// Runs of user 3 under reported ratios of 1/4 to 16, drawn for each job: average shares and
+/// 1000 s/response time.
+std::vector<abacus::Observation> runs_of_user_3(std::uint64_t seed) {
+  std::vector<MapReduceJob> jobs = jobs_of_table1(3, seed);
+  std::mt19937_64 random(seed);
+  for (MapReduceJob& job : jobs) {
+    if (job.user == 2) job.weights = {0.25 * std::pow(64.0, uniform(random)), 1};
+  }
+  AbacusPolicy abacus(0.5, seed);
+  const std::vector<double> ended = run_cluster(jobs, kSlotsOfThree, abacus);
+  std::vector<abacus::Observation> runs;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].user != 2) continue;
+    const double seconds = ended[i] - jobs[i].arrival;
+    const PerKind& shares = abacus.share_seconds(i);
+    runs.push_back({{shares[kMap] / seconds, shares[kReduce] / seconds}, 1000 / seconds});
+  }
+  return runs;
+}
+
+/// Reported, not asserted: where reduces wait for all maps and load comes and goes, one over the
+/// response time is not linear in the shares ("does not fully reflect the coupling between map and
+/// reduce tasks"), and what is learned is far from the ratio of task times.
+TEST(AbacusPaper, UtilityLearnedFromAClusterAsInFigure11) {
+  const int repeats = sample(100, 1000);
+  const Comparison table("Abacus, Fig. 11 on the cluster: map : reduce ratio learned from runs",
+                         fmt::format("Table 1, truth 6, each job of user 3 reports 1/4 to 16 : 1; "
+                                     "runs of one half hour, seeds 1..{}",
+                                     repeats));
+  for (const std::size_t count : {5u, 10u, 30u}) {
+    std::vector<double> ratios;
+    for (int seed = 1; seed <= repeats; ++seed) {
+      auto runs = runs_of_user_3(static_cast<std::uint64_t>(seed));
+      if (runs.size() > count) runs.resize(count);
+      const auto fit = abacus::fit_utility(UtilityKind::kLinear, runs);
+      if (fit) ratios.push_back(fit->weights[0] / std::max(fit->weights[1], 1e-9));
+    }
+    const auto near = std::count_if(ratios.begin(), ratios.end(),
+                                    [](double ratio) { return ratio >= 5 && ratio <= 9; });
+    table.row(fmt::format("{} jobs", count), count == 5 ? "usually in 5..9" : "variance plunges",
+              fmt::format("{:.0f} % in 5..9; quartiles {:.1f}, {:.1f}, {:.1f}",
+                          100.0 * static_cast<double>(near) / static_cast<double>(ratios.size()),
+                          quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)));
+  }
+}
+
 /// Abacus / FIFO on the same jobs: when the last one ended, and response times together.
 struct Ratio {
   double makespan = 0, total = 0;
 };
 
-Ratio against_fifo(int users, const PerKind& slots, int repeats) {
+template <class DrawJobs>
+Ratio against_fifo(const DrawJobs& draw, const PerKind& slots, int repeats) {
   Ratio mean;
   for (int seed = 1; seed <= repeats; ++seed) {
-    const auto jobs = jobs_of_table1(users, static_cast<std::uint64_t>(seed));
+    const std::vector<MapReduceJob> jobs = draw(static_cast<std::uint64_t>(seed));
     AbacusPolicy abacus(0.5, static_cast<std::uint64_t>(seed));
     Fifo fifo;
     const Measured a = measure(jobs, run_cluster(jobs, slots, abacus, 2));
@@ -190,8 +238,9 @@ TEST(AbacusPaper, TotalTimeAgainstFifoAsInFigure10) {
                   "task; seeds 1..{}",
                   repeats));
   for (const int users : {1, 2, 3, 5, 7, 10}) {
-    const Ratio scarce = against_fifo(users, {75, 28}, repeats);
-    const Ratio plenty = against_fifo(users, {75, 84}, repeats);
+    const auto draw = [users](std::uint64_t seed) { return jobs_of_table1(users, seed); };
+    const Ratio scarce = against_fifo(draw, {75, 28}, repeats);
+    const Ratio plenty = against_fifo(draw, {75, 84}, repeats);
     table.row(fmt::format("{} users", users),
               users < 5 ? "below 1 in most settings" : "at most 1.05",
               fmt::format("{:.3f}, {:.3f}; with 84: {:.3f}, {:.3f}", scarce.makespan, scarce.total,
@@ -205,23 +254,61 @@ constexpr std::size_t kTable2[10][2] = {{427, 14}, {8, 2}, {15, 1}, {10, 1},   {
                                         {352, 14}, {8, 2}, {15, 2}, {224, 14}, {8, 2}};
 constexpr PerKind kSlotsOfEc2 = {30, 15};
 
+MapReduceJob job_of_table2(int user, double arrival, std::mt19937_64& random) {
+  const bool sort = user == 5 || user == 8;
+  const std::size_t* counts = kTable2[user];
+  const double map = sort ? 25 : 30, reduce = sort ? 300 : 60;
+  MapReduceJob job;
+  job.user = user;
+  job.arrival = arrival;
+  job.tasks = {draw_tasks(random, counts[0], map), draw_tasks(random, counts[1], reduce)};
+  job.weights = {map * static_cast<double>(counts[0]), reduce * static_cast<double>(counts[1])};
+  return job;
+}
+
 /// An hour of ten users at 0.9 times the map slots, one job type each.
 std::vector<MapReduceJob> jobs_of_table2(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<MapReduceJob> jobs;
   double at = 0;
   while ((at += exponential(random, 110)) < 3600) {
-    MapReduceJob job;
-    job.user = static_cast<int>(random() % 10);
-    const bool sort = job.user == 5 || job.user == 8;
-    const std::size_t* counts = kTable2[job.user];
-    const double map = sort ? 25 : 30, reduce = sort ? 300 : 60;
-    job.arrival = at;
-    job.tasks = {draw_tasks(random, counts[0], map), draw_tasks(random, counts[1], reduce)};
-    job.weights = {map * static_cast<double>(counts[0]), reduce * static_cast<double>(counts[1])};
-    jobs.push_back(std::move(job));
+    jobs.push_back(job_of_table2(static_cast<int>(random() % 10), at, random));
   }
   return jobs;
+}
+
+/// Each of the first `users` users submits its job three times within ten minutes.
+std::vector<MapReduceJob> batch_of_table2(int users, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<MapReduceJob> jobs;
+  for (int i = 0; i < 3 * users; ++i) {
+    jobs.push_back(job_of_table2(i % users, 600 * uniform(random), random));
+  }
+  std::sort(jobs.begin(), jobs.end(),
+            [](const MapReduceJob& a, const MapReduceJob& b) { return a.arrival < b.arrival; });
+  return jobs;
+}
+
+/// "Total running time of all jobs from all users": as the sum of response times Abacus is better
+/// for any number of users, since small jobs do not wait for the large ones; as the end of the last
+/// job it is never better. Only the first is asserted.
+TEST(AbacusPaper, TotalTimeOnEc2AsInFigure13) {
+  const int repeats = sample(20, 200);
+  const Comparison table("Abacus, Fig. 13: Abacus / FIFO, last end and sum of response times",
+                         fmt::format("Table 2, each user's job three times in 10 min, 2 s to start "
+                                     "a task; slots 3 and 1.5 a user, or 30 and 15; seeds 1..{}",
+                                     repeats));
+  for (const int users : {2, 4, 6, 8, 10}) {
+    const auto draw = [users](std::uint64_t seed) { return batch_of_table2(users, seed); };
+    const Ratio growing = against_fifo(draw, {3.0 * users, std::floor(1.5 * users)}, repeats);
+    const Ratio fixed = against_fifo(draw, kSlotsOfEc2, repeats);
+    table.row(fmt::format("{} users: slots grow; fixed", users),
+              users < 6 ? "below 1; about 0.95" : "below 1; above 1 with many",
+              fmt::format("{:.3f}, {:.3f}; {:.3f}, {:.3f}", growing.makespan, growing.total,
+                          fixed.makespan, fixed.total));
+    EXPECT_LT(growing.total, 1);
+    EXPECT_LT(fixed.total, 1);
+  }
 }
 
 /// Mean response time of user 3, seconds.

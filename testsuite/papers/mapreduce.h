@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <queue>
 #include <span>
@@ -88,9 +89,17 @@ inline std::size_t draw_one(Kind kind, std::span<const ActiveJob> jobs,
 class AbacusPolicy final : public SlotPolicy {
  public:
   AbacusPolicy(double alpha, std::uint64_t seed) : random_(seed) { options_.alpha = alpha; }
-  void changed(std::span<const ActiveJob> jobs, double /*now*/) override {
+  void changed(std::span<const ActiveJob> jobs, double now) override {
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      PerKind& sum = share_seconds_[numbers_[i]];
+      for (std::size_t kind = 0; kind < 2; ++kind)
+        sum[kind] += shares_[2 * i + kind] * (now - since_);
+    }
+    since_ = now;
+    numbers_.clear();
     abacus::Auction auction(2);
     for (const ActiveJob& active : jobs) {
+      numbers_.push_back(active.number);
       auction.add(active.job->budget,
                   Utility::linear({active.job->weights[kMap], active.job->weights[kReduce]}));
     }
@@ -99,11 +108,16 @@ class AbacusPolicy final : public SlotPolicy {
   std::size_t pick(Kind kind, std::span<const ActiveJob> jobs, double /*now*/) override {
     return draw_one(kind, jobs, shares_, random_);
   }
+  /// Shares of a job that has ended, times the seconds it had them.
+  const PerKind& share_seconds(std::size_t number) const { return share_seconds_.at(number); }
 
  private:
   abacus::Options options_ = abacus::paper_options();
   std::mt19937_64 random_;
   std::vector<double> shares_;
+  std::vector<std::size_t> numbers_;  ///< of the jobs that have them
+  double since_ = 0;
+  std::map<std::size_t, PerKind> share_seconds_;
 };
 
 /// Abacus, section 6: only jobs that meet their deadlines with the shares they get bid; slots that

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,14 @@ inline double quantile(std::vector<double> values, double part) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rank),
                    values.end());
   return values[rank];
+}
+
+/// Seconds of this processor that one of `repeats` runs of `work` takes, whatever else runs.
+template <class Work>
+double cpu_seconds_of(int repeats, const Work& work) {
+  const std::clock_t begin = std::clock();
+  for (int i = 0; i < repeats; ++i) work();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / repeats;
 }
 
 /// Wall-clock seconds that one of `repeats` runs of `work` takes.

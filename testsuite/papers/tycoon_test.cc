@@ -168,7 +168,7 @@ BankSpeed bank_speed() {
   const BankKey bank = BankKey::generate().value();
   ReceiptGate gate("host", bank.public_key(), 100, 1);
   std::int64_t number = 0;
-  const double each = papers::seconds_of(2000, [&] {
+  const double each = papers::cpu_seconds_of(2000, [&] {
     Receipt receipt{std::to_string(++number), "user", "host", Money::from_micro(5), number, {}};
     bank.sign(receipt);
     EXPECT_TRUE(gate.accept(receipt, number).has_value());
@@ -224,7 +224,7 @@ TEST(TycoonPaper, BestResponseIsOptimalAndScales) {
     const double budget = count / 4.0;
     Response response;
     const double seconds =
-        papers::seconds_of(3, [&] { response = best_response(budget, 0, hosts).value(); });
+        papers::cpu_seconds_of(3, [&] { response = best_response(budget, 0, hosts).value(); });
     double worst = 0, spent = 0;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const double bid = response.hosts[i].bid, here = margin(hosts[i], bid) / *response.margin - 1;
