@@ -48,21 +48,46 @@ class DeadlineScheduler {
   std::vector<double> completions(const ClusterLoad& load, std::span<const WaitingJob> jobs) const;
 
   /// Expected delays, completion less `newcomer.submitted`, when the newcomer declares each of
-  /// `types` (one after another) in turn: what completions() says of `jobs` and the newcomer behind
-  /// them. Since a job's place depends only on the jobs before it, one schedule of `jobs` answers
-  /// all, at one search for room for each type.
+  /// `types` (one after another) in turn and waits behind or among `jobs`. One schedule of `jobs`
+  /// answers all, at one search for room for each type: those ahead of the newcomer keep the order
+  /// that they have among themselves without it. Under "edf" and "fifo" this is exactly what
+  /// completions() says of `jobs` and the newcomer behind them.
   std::vector<double> what_if(const ClusterLoad& load, std::span<const WaitingJob> jobs,
                               const WaitingJob& newcomer, std::span<const double> types) const;
 
  protected:
-  /// Jobs with greater urgency go first, ties in input order. `backlog`: seconds until all work
-  /// that is known now would be done.
-  virtual double urgency(const WaitingJob& job, double now, double backlog) const = 0;
+  /// The moment of an order: all work that is known, done by the whole cluster, ends at now +
+  /// backlog.
+  struct Horizon {
+    double now = 0;
+    double backlog = 0;   ///< seconds
+    double capacity = 1;  ///< units
+  };
+
+  /// An order of jobs and where another one would come in.
+  class Order {
+   public:
+    virtual ~Order() = default;
+    /// Indices of the jobs, the first to be served first.
+    const std::vector<std::size_t>& first_to_last() const { return first_to_last_; }
+    /// How many of the jobs are served before `newcomer`.
+    virtual std::size_t ahead_of(const WaitingJob& newcomer) const = 0;
+
+   protected:
+    std::vector<std::size_t> first_to_last_;
+  };
+
+  virtual std::unique_ptr<Order> order(std::span<const WaitingJob> jobs,
+                                       const Horizon& horizon) const = 0;
+
+ private:
+  static Horizon horizon_of(const ClusterLoad& load, std::span<const WaitingJob> jobs,
+                            double more_work);
 };
 
-/// "expected_loss" (greatest expected value lost by a place somewhere in the backlog, each as
-/// likely, instead of now, per unit and second of room), "edf" (earliest deadline first), "fifo"
-/// (in order of submission); null for another name.
+/// "expected_loss" (the places of the backlog are given from its end: to the job that loses least
+/// expected value per unit and second of room there instead of now), "edf" (earliest deadline
+/// first), "fifo" (in order of submission); null for another name.
 std::unique_ptr<DeadlineScheduler> make_deadline_scheduler(std::string_view name);
 
 }  // namespace market
