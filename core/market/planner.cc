@@ -187,7 +187,8 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.cause = Cause::kNone;
     job.run_start = seen.start;
     job.run_end = 0;
-    if (job.reserved && or_empty(seen.resv_name) != reservation_name(job)) unreserve(job);
+    job.bound = or_empty(seen.resv_name) == reservation_name(job);
+    if (job.reserved && !job.bound) unreserve(job);
   }
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   // A run past its end is booked a minute at a time.
@@ -281,7 +282,9 @@ void Market::check_reservations(const char* const* names, std::size_t count) {
     const auto found = jobs_.find(id);
     const bool is_ours = found != jobs_.end() && found->second.restart == restart &&
                          found->second.phase != Phase::kEnded;
-    if (is_ours && (found->second.reserved || found->second.phase == Phase::kRunning)) {
+    const bool runs_inside =
+        is_ours && found->second.phase == Phase::kRunning && found->second.bound;
+    if (is_ours && (found->second.reserved || runs_inside)) {
       found->second.reserved = true;  // of a run that began before this start: it goes with the run
       present.insert(id);
       continue;

@@ -59,7 +59,7 @@ struct Job {
   bool revoked = false;   ///< the ledger refused the lien
   bool placed = false;    ///< has a booking and a promise for terms.start
   bool reserved = false;  ///< Slurm holds a reservation for this run
-  bool bound = false;     ///< told to run inside it
+  bool bound = false;     ///< told to run inside it, or runs inside it
   Time reserved_until = 0;
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
 
