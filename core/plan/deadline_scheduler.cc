@@ -264,7 +264,6 @@ std::vector<double> DeadlineScheduler::what_if(const ClusterLoad& load,
   const std::size_t width = newcomer.valuations->parameters();
   struct Wish {
     std::size_t ahead, number;
-    auto operator<=>(const Wish&) const = default;
   };
   std::vector<Wish> wishes;
   WaitingJob asked = newcomer;
@@ -273,7 +272,8 @@ std::vector<double> DeadlineScheduler::what_if(const ClusterLoad& load,
                       types.begin() + static_cast<std::ptrdiff_t>(at + width));
     wishes.push_back({others->ahead_of(asked), wishes.size()});
   }
-  std::sort(wishes.begin(), wishes.end());
+  std::sort(wishes.begin(), wishes.end(),
+            [](const Wish& a, const Wish& b) { return a.ahead < b.ahead; });
   std::vector<double> delays(wishes.size());
   Profile profile(load);
   std::size_t placed = 0;
