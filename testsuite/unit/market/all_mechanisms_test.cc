@@ -200,7 +200,7 @@ TEST_P(AllMechanisms, AThousandJobsTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, AllMechanisms, ::testing::ValuesIn(mechanism_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& tested) { return tested.param; });
 
 TEST(HighestBidder, AMechanismFromOutsideRunsLikeTheOthers) {
   ASSERT_TRUE(example::add_highest_bidder());

@@ -191,6 +191,7 @@ TEST_F(Threads, EveryRunIsBilledOnceWhateverGoesOnAtOnce) {
     market_->site_factor(1, "");
   });
   std::this_thread::sleep_for(2s);
+  for (int i = 0; i < 600 && (ids_ <= 20 || deposits <= 3); ++i) std::this_thread::sleep_for(100ms);
   stop = true;
   for (std::thread& thread : threads) thread.join();
   end_some(table_.size());
