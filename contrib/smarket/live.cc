@@ -78,7 +78,7 @@ std::string last_line(std::string_view text) {
 struct DummyJob {
   job_desc_msg_t description;
   std::string query;
-  std::string name = "smarket", folder = "/", host = "localhost";
+  std::string name = "smarket", folder = "/", host = "localhost", partition;
   char* environment[2];
 
   explicit DummyJob(const nlohmann::json& question)
@@ -94,6 +94,9 @@ struct DummyJob {
     description.name = name.data();
     description.work_dir = folder.data();
     description.alloc_node = host.data();
+    // A partition may have a default memory of its own.
+    partition = question.value("partition", "");
+    if (!partition.empty()) description.partition = partition.data();
     description.min_cpus = 1;
     description.num_tasks = 1;
     description.time_limit = kQueryMinutes;

@@ -26,6 +26,7 @@ nlohmann::json json_of(const SizeOptions& size) {
           {"min_cpus", size.min_cpus},
           {"mem_per_node_mb", size.mem_per_node_mb},
           {"mem_per_cpu_mb", size.mem_per_cpu_mb},
+          {"all_memory", size.all_memory},
           {"tres_per_job", size.tres_per_job},
           {"tres_per_node", size.tres_per_node},
           {"tres_per_socket", size.tres_per_socket},

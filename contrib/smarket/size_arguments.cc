@@ -162,6 +162,7 @@ Result<SizeOptions> size_options_of(const SizeArguments& typed) {
   const auto per_cpu = memory_mb_of("--mem-per-cpu", typed.mem_per_cpu);
   if (!per_cpu) return tl::make_unexpected(per_cpu.error());
   size.mem_per_node_mb = *per_node;
+  size.all_memory = !typed.mem.empty() && *per_node == 0;
   size.mem_per_cpu_mb = *per_cpu;
   fill_gres(typed, size);
   size.features = typed.constraint;

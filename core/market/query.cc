@@ -65,6 +65,17 @@ SizeOptions size_of(const Json& ask) {
   return size;
 }
 
+bool names_memory(const SizeOptions& size) {
+  return size.mem_per_node_mb > 0 || size.mem_per_cpu_mb > 0 || size.all_memory;
+}
+
+// The request that brought the question names no memory: what it has is Slurm's default.
+void take_default_memory(const market_size_t& asker, SizeOptions& size) {
+  size.mem_per_node_mb = asker.mem_per_node_mb;
+  size.mem_per_cpu_mb = asker.mem_per_cpu_mb;
+  size.all_memory = asker.all_memory;
+}
+
 }  // namespace
 
 Answer Market::answer_query(const market_submission_t& asker, Time now) {
@@ -127,7 +138,9 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   }
   if (auto window = check_window(request, begin, deadline, now); !window)
     return failure(window.error().text);
-  auto demand = demand_for(size_of(ask), request.partition);
+  SizeOptions size = size_of(ask);
+  if (!names_memory(size)) take_default_memory(asker.size, size);
+  auto demand = demand_for(size, request.partition);
   if (!demand) return failure(demand.error().text);
   request.demand = std::move(*demand);
   if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {

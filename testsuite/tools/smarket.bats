@@ -221,6 +221,9 @@ open_physics() {
   [ "$(size mem_per_node_mb --mem=4G)" = 4096 ]
   [ "$(size mem_per_node_mb --mem=4000)" = 4000 ]
   [ "$(size mem_per_cpu_mb --mem-per-cpu=1500K)" = 2 ]
+  [ "$(size all_memory --mem=0)" = true ]
+  [ "$(size all_memory --mem=1G)" = false ]
+  [ "$(size all_memory)" = false ]
   [ "$(size exclusive --exclusive)" = true ]
   [ "$(size features -C 'avx&big')" = '"avx&big"' ]
 }

@@ -54,6 +54,25 @@ TEST(Life, QuoteT1) {
   }
 }
 
+// Where a question names no memory, Slurm's default counts, which the request that brings it has.
+TEST(Life, QuoteWithoutMemoryCountsTheDefault) {
+  World world(
+      "mechanism = \"first_fit\";\nprices = { fixed = \"1\"; weights = ({ tres = \"cpu\"; weight "
+      "= \"1\"; }, { tres = \"mem\"; weight = \"1\"; }); };\n");
+  const auto billing = [&](const std::string& size) {
+    market_submission_t asker{};
+    asker.size.mem_per_node_mb = 4096;
+    const std::string ask = fmt::format(
+        R"({{"verb":"quote","size":{{"tasks":1,"min_cpus":1{}}},"time_limit_s":3600}})", size);
+    asker.query = ask.c_str();
+    const json answer = json::parse(world.market().submit(asker, world.now).text);
+    return answer.contains("billing") ? answer["billing"].get<double>() : -1;
+  };
+  EXPECT_EQ(billing(""), 1 + 4);
+  EXPECT_EQ(billing(R"(,"mem_per_node_mb":2048)"), 1 + 2);
+  EXPECT_EQ(billing(R"(,"mem_per_cpu_mb":1024)"), 1 + 1);
+}
+
 TEST(Life, LienRaceT2) {
   World world(settings("charge = \"used\";\nno_funds = \"wait\";\n"));
   ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
