@@ -2,7 +2,9 @@
 // sbill: the bills of jobs and the statements of accounts.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <exception>
 
@@ -37,7 +39,9 @@ int run(int count, char** arguments) {
     return 1;
   }
   std::fwrite(text->data(), 1, text->size(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  fmt::print(stderr, "sbill: error: standard output: {}\n", std::strerror(errno));
+  return 1;
 }
 
 }  // namespace

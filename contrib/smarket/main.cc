@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "contrib/smarket/output.h"
 #include "contrib/smarket/verbs.h"
 
 namespace {
@@ -156,7 +157,7 @@ int main(int argc, char** argv) {
   line.run = [&line] { return balance(line.common, ""); };
   try {
     app.parse(argc, argv);
-    return line.run();
+    return with_output_written(line.run());
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

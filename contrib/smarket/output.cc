@@ -4,14 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 namespace market::smarket {
 
 int complain(const Error& error, int code) {
-  fmt::print(stderr, "smarket: error: {}\n", error.text);
+  std::string line = "smarket: error: " + error.text;
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
   return code;
+}
+
+int with_output_written(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return complain({fmt::format("standard output: {}", std::strerror(errno))});
 }
 
 std::string Table::text() const {

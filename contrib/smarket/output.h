@@ -23,6 +23,9 @@ struct Common {
 /// One line "smarket: error: …" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailure);
 
+/// `code` when all of stdout could be written; else complains and returns kFailure.
+int with_output_written(int code);
+
 /// Rows under a header line and a line of dashes, as sacct prints them; each column is as wide as
 /// its widest cell.
 class Table {

@@ -13,12 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-/// An unknown field's name may contain anything; the message must stay one line.
-[[noreturn]] void refuse_at(const std::string& path, std::string_view rule) {
-  std::string line = fmt::format("{}: {}", path.empty() ? "input" : path, rule);
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  throw InputError(line);
+/// Longest path in a message; those of fields that exist are far shorter.
+constexpr std::size_t kLongestPath = 100;
+
+/// Cuts between two characters of UTF-8.
+std::string shortened(const std::string& path) {
+  if (path.size() <= kLongestPath) return path;
+  std::size_t end = kLongestPath;
+  while (end > 0 && (static_cast<unsigned char>(path[end]) & 0xc0) == 0x80) --end;
+  return path.substr(0, end) + "...";
 }
 
 bool is_in(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -30,6 +33,13 @@ std::string element(const std::string& path, std::size_t index) {
 }
 
 }  // namespace
+
+void refuse_at(const std::string& path, std::string_view rule) {
+  std::string line = fmt::format("{}: {}", path.empty() ? "input" : shortened(path), rule);
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  throw InputError(line);
+}
 
 bool Range::contains(double value) const {
   return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);

@@ -21,6 +21,10 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws InputError "PATH: RULE". The names in a path come from the input and may contain
+/// anything; the message stays one line of a length that can be read.
+[[noreturn]] void refuse_at(const std::string& path, std::string_view rule);
+
 /// The numbers allowed in a field.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();

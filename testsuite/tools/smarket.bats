@@ -360,6 +360,27 @@ open_physics() {
   [ "$(wc -l < "$DIR/err")" -eq 1 ]
 }
 
+@test "output that cannot be written is an error of one line; stderr that cannot is nothing worse" {
+  input='{"capacity":10,"amount":5,"others":1}'
+  status=0
+  smarket solve tycoon-reserve - <<< "$input" > /dev/full 2> "$DIR/err" || status=$?
+  [ "$status" -eq 1 ]
+  [ "$(cat "$DIR/err")" = "smarket: error: standard output: No space left on device" ]
+  status=0
+  smarket solve tycoon-reserve - <<< "$input" >&- 2> "$DIR/err" || status=$?
+  [ "$status" -eq 1 ]
+  [ "$(cat "$DIR/err")" = "smarket: error: standard output: Bad file descriptor" ]
+  status=0
+  smarket solve lottery - <<< "$input" 2> /dev/full || status=$?
+  [ "$status" -eq 2 ]
+}
+
+@test "solve: an error is one line whatever the file is called" {
+  split solve era "$DIR/no"$'\n'"such"
+  [ "$status" -eq 2 ]
+  [ "$(wc -l < "$DIR/err")" -eq 1 ]
+}
+
 # The options named in a text, each once, sorted.
 options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -oE -- '--?[[:alnum:]].*' | sort -u; }
 

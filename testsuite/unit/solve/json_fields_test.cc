@@ -42,6 +42,50 @@ TEST(Solve, NamesTheFieldThatIsWrong) {
             "demand[0][0]: must be [quantity, price]");
 }
 
+TEST(Solve, RefusesAFieldThatIsGivenTwice) {
+  EXPECT_EQ(error_of("era", R"({"capacity":4,"horizon":3,"capacity":4,"requests":[]})"),
+            "capacity: is given twice");
+  EXPECT_EQ(
+      error_of(
+          "era",
+          era_with(
+              R"({"id":"a","width":1,"duration":1,"arrival":0,"deadline":2,"value":1},{"id":"b","id":"b"})")),
+      "requests[1].id: is given twice");
+  EXPECT_EQ(error_of("contracts",
+                     R"({"weights":[[1]],"settle":{"surrogate":[[],{}],"actual":[{"a":1},{"a":1,
+                        "b":[0,{"c":[]},{"d":{},"d":{}}]}]}})"),
+            "settle.actual[1].b[2].d: is given twice");
+}
+
+TEST(Solve, NothingFollowsTheObject) {
+  using namespace std::string_literals;
+  const std::string good = era_with("");
+  EXPECT_TRUE(solve("era", good));
+  const std::string at_end = "input: not JSON (at byte " + std::to_string(good.size() + 1) + ")";
+  for (const std::string& rest : {"x"s, "{}"s, ","s, "\0"s, "\0 more"s}) {
+    EXPECT_EQ(error_of("era", good + rest), at_end);
+  }
+  EXPECT_EQ(error_of("era", "\0"s), "input: not JSON (at byte 1)");
+}
+
+TEST(Solve, RefusesWhatIsNestedTooDeep) {
+  const std::string open(1000000, '[');
+  EXPECT_EQ(error_of("era", R"({"demand":[[)" + open),
+            "demand[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: is nested too deep");
+  EXPECT_TRUE(error_of("era", open).ends_with(": is nested too deep"));
+}
+
+TEST(Solve, MessagesStayShort) {
+  std::string name;
+  for (int i = 0; i < 100000; ++i) name += "\u00e9";  // two bytes each
+  const std::string error = error_of("era", R"({"capacity":4,"x)" + name + R"(":3})");
+  EXPECT_LT(error.size(), 300u);
+  EXPECT_TRUE(
+      error.ends_with("...: unknown field; allowed are capacity, horizon, demand, "
+                      "promised, requests"));
+  EXPECT_TRUE(nlohmann::json::accept("\"" + error + "\"")) << "not UTF-8";
+}
+
 TEST(Solve, NamesTheRequestThatIsWrong) {
   EXPECT_EQ(error_of("era", era_with("7")), "requests[0]: must be an object");
   EXPECT_EQ(error_of("era", era_with(R"({"id":""})")),
