@@ -2,6 +2,7 @@
 #include "core/mechanism/abacus_fit.h"
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -153,13 +154,17 @@ Result<Fit> fit_non_negative(std::span<const double> matrix, std::span<const dou
   const MatrixXd triangle =
       decomposition.matrixQR().topRows(columns).triangularView<Eigen::Upper>();
   if (!full_rank(triangle)) return fail("shares do not tell the resources apart (rank too small)");
-  VectorXd rotated = wanted;
+  // A power of two keeps squares of the target within the range of doubles and changes no digit.
+  const double largest = wanted.cwiseAbs().maxCoeff();
+  const double scale = largest > 0 ? std::ldexp(1, std::min(-std::ilogb(largest), 1000)) : 1;
+  VectorXd rotated = wanted * scale;
   rotated.applyOnTheLeft(decomposition.householderQ().adjoint());
   const VectorXd head = rotated.head(columns);
-  const VectorXd weights = ActiveSet(triangle, head).solve();
+  const VectorXd scaled_weights = ActiveSet(triangle, head).solve();
+  const VectorXd weights = scaled_weights / scale;
   Fit fit;
   fit.weights.assign(weights.begin(), weights.end());
-  fit.rss = (wanted - all * weights).squaredNorm();
+  fit.rss = (wanted * scale - all * scaled_weights).squaredNorm() / scale / scale;
   return fit;
 }
 

@@ -205,6 +205,32 @@ double BasicEcon::largest_total(std::span<const Part> parts, const Span& span) c
   return total;
 }
 
+double BasicEcon::slot_cost(std::span<const Part> parts, std::int64_t slot, std::int64_t seconds,
+                            Combine combine) const {
+  const auto index = static_cast<std::size_t>(slot - first_);
+  double sum = 0;
+  double most = 0;
+  for (const Part& part : parts) {
+    const Row& row = rows_[part.good];
+    const double level = row.level[index];
+    const double units = part.width * static_cast<double>(seconds);
+    const double cost = part.factor * row.curves.cost(row.curve[index], level, level + units);
+    sum += cost;
+    most = std::max(most, cost);
+  }
+  return combine == Combine::kSum ? sum : most;
+}
+
+double BasicEcon::total(std::span<const Part> parts, const Span& span, Combine combine) const {
+  double sum = 0;
+  std::int64_t slot = span.slot;
+  if (span.lead > 0) sum += slot_cost(parts, slot++, span.lead, combine);
+  for (std::int64_t i = 0; i < span.full; ++i)
+    sum += slot_cost(parts, slot++, slot_seconds_, combine);
+  if (span.tail > 0) sum += slot_cost(parts, slot, span.tail, combine);
+  return sum;
+}
+
 std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& span,
                                       std::int64_t starts, Combine combine) const {
   std::vector<double> result(static_cast<std::size_t>(std::max<std::int64_t>(starts, 0)));

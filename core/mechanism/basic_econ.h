@@ -66,6 +66,10 @@ class BasicEcon {
   std::vector<double> totals(std::span<const Part> parts, const Span& span, std::int64_t starts,
                              Combine combine) const;
 
+  /// One of totals(), that of span.slot, which must be finite, to the last digits: totals() are
+  /// coarse where the largest total possible is very much larger. Linear in the slots held.
+  double total(std::span<const Part> parts, const Span& span, Combine combine) const;
+
  private:
   /// Flat arrays over the slots of one good.
   struct Row {
@@ -91,6 +95,8 @@ class BasicEcon {
   void price_slots(std::span<const Part> parts, std::size_t from, std::size_t count, double scale,
                    Combine combine, std::span<Holding*> holdings) const;
   std::int64_t exact_cost(const Row& row, std::size_t slot, double units, double factor) const;
+  double slot_cost(std::span<const Part> parts, std::int64_t slot, std::int64_t seconds,
+                   Combine combine) const;
   double largest_total(std::span<const Part> parts, const Span& span) const;
 
   std::int64_t first_;

@@ -41,6 +41,17 @@ void PriceCurves::add(const DemandCurve& demand, double capacity, double base,
   curves_.push_back(curve);
 }
 
+double PriceCurves::cost(std::size_t curve, double from, double to) const {
+  if (from >= to) return 0;
+  double sum = 0;
+  for (const Piece* next = &piece(curve, std::floor(from) + 1); from < to; ++next) {
+    const double end = std::min(to, next->upper);
+    sum += (end - from) * next->price;
+    from = end;
+  }
+  return sum;
+}
+
 void PriceCurves::append_piece(std::size_t first, double upper, double price) {
   const bool is_first = pieces_.size() == first;
   const double lower = is_first ? 0 : pieces_.back().upper;

@@ -54,6 +54,9 @@ class PriceCurves {
     const Piece& last = piece(curve, level);
     return last.intercept + level * last.price;
   }
+  /// What the units beyond `from` up to `to` cost together (0 <= from <= to <= limit), added piece
+  /// by piece, so that no dearer or cheaper units take digits away; linear in the pieces.
+  double cost(std::size_t curve, double from, double to) const;
 
  private:
   struct Curve {

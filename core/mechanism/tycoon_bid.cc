@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace market::tycoon {
 
@@ -14,6 +13,7 @@ namespace {
 struct Contender {
   double root;
   double others;
+  double ratio;  ///< √(weight/others)
   std::size_t host;
 };
 
@@ -22,54 +22,60 @@ std::vector<Contender> contenders_of(const std::vector<HostOffer>& hosts) {
   contenders.reserve(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (!(hosts[i].weight > 0) || !(hosts[i].others > 0)) continue;
+    const double weight_root = std::sqrt(hosts[i].weight);
+    const double others_root = std::sqrt(hosts[i].others);
     contenders.push_back(
-        {std::sqrt(hosts[i].weight) * std::sqrt(hosts[i].others), hosts[i].others, i});
+        {weight_root * others_root, hosts[i].others, weight_root / others_root, i});
   }
   return contenders;
 }
 
-double level_of(double budget, const std::vector<Contender>& contenders) {
+/// Sums over the hosts that the whole budget is spent on, the first `count` in order of the ratio.
+struct Support {
   double roots = 0;
   double others = 0;
-  for (const Contender& contender : contenders) {
-    roots += contender.root;
-    others += contender.others;
-  }
-  return roots / (budget + others);
-}
+  std::size_t count = 0;
+};
 
-/// Leaves in `contenders` those that the whole budget is spent on and returns the square root of
-/// their margin. Dropping a host whose own ratio is below the common level raises the level, and
-/// the final level is the highest that any set has, so nobody is dropped who belongs.
-double spend_all(double budget, std::vector<Contender>& contenders) {
-  const auto ratio = [](const Contender& c) { return c.root / c.others; };
-  while (true) {
-    const double level = level_of(budget, contenders);
-    const auto below = [&](const Contender& c) { return c.root < level * c.others; };
-    const auto keep_end =
-        std::stable_partition(contenders.begin(), contenders.end(), std::not_fn(below));
-    if (keep_end == contenders.end()) return level;
-    if (keep_end == contenders.begin()) {
-      contenders = {*std::max_element(
-          contenders.begin(), contenders.end(),
-          [&](const Contender& a, const Contender& b) { return ratio(a) < ratio(b); })};
-      return level_of(budget, contenders);
-    }
-    contenders.erase(keep_end, contenders.end());
+/// Equation 9 in a form without differences: host k belongs when its ratio is at least the level of
+/// those before it, Σ roots / (budget + Σ others), so that nothing is lost when one host's others
+/// are larger than all else by more digits than a double has.
+Support support_of(double budget, std::vector<Contender>& contenders) {
+  std::sort(contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
+    return a.ratio != b.ratio ? a.ratio > b.ratio : a.host < b.host;
+  });
+  Support support;
+  for (const Contender& c : contenders) {
+    if (c.ratio * (budget + support.others) < support.roots) break;
+    support.roots += c.root;
+    support.others += c.others;
+    ++support.count;
   }
+  return support;
 }
 
 /// Bids on the hosts in the running.
-void place_bids(double budget, double min_margin, std::vector<Contender> contenders,
+void place_bids(double budget, double min_margin, const std::vector<HostOffer>& hosts,
                 Response& response) {
+  std::vector<Contender> contenders = contenders_of(hosts);
   if (contenders.empty() || !(budget > 0)) return;
-  const std::vector<Contender> all = min_margin > 0 ? contenders : std::vector<Contender>{};
-  double level = spend_all(budget, contenders);
-  const bool binding = level * level < min_margin;
-  if (binding) level = std::sqrt(min_margin);
-  for (const Contender& c : binding ? all : contenders) {
-    const double bid = !binding && contenders.size() == 1 ? budget : c.root / level - c.others;
-    response.hosts[c.host].bid = std::max(0.0, bid);
+  const Support support = support_of(budget, contenders);
+  const double level = support.roots / (budget + support.others);
+  const double least = std::sqrt(min_margin);
+  const auto place = [&](const Contender& c, double bid) {
+    response.hosts[c.host].bid = std::clamp(bid, 0.0, budget);
+  };
+  if (level < least) {
+    for (const Contender& c : contenders) {
+      if (hosts[c.host].weight > min_margin * c.others) place(c, c.root / least - c.others);
+    }
+    return;
+  }
+  // Equation 10, the part of the budget first: it is exact where the rest cancels out.
+  for (std::size_t k = 0; k < support.count; ++k) {
+    const Contender& c = contenders[k];
+    const double part = c.root / support.roots;
+    place(c, part * budget + (part * support.others - c.others));
   }
 }
 
@@ -79,7 +85,7 @@ Result<Response> best_response(double budget, double min_margin,
                                const std::vector<HostOffer>& hosts) {
   Response response;
   response.hosts.resize(hosts.size());
-  place_bids(budget, min_margin, contenders_of(hosts), response);
+  place_bids(budget, min_margin, hosts, response);
   double spent = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     HostBid& mine = response.hosts[i];

@@ -29,9 +29,8 @@ struct Response {
 
 /// The bids that maximise Σ weight·share for `budget` credits/s, no host being bid down to a margin
 /// below `min_margin` (Tycoon, section 3.4.1, equations 4 to 10; rules of solve.md, tycoon-bid). A
-/// host that nobody else bids on is won by a token bid, reported as 0. Linear in practice: hosts
-/// whose weight/others is below the margin of all hosts still in are dropped until none is, which
-/// leaves exactly the prefix of equation 9. Fails when amounts leave the range of a double.
+/// host that nobody else bids on is won by a token bid, reported as 0. Costs a sort of
+/// the hosts. Fails when amounts leave the range of a double.
 Result<Response> best_response(double budget, double min_margin,
                                const std::vector<HostOffer>& hosts);
 

@@ -63,10 +63,12 @@ ordered_json decide(BasicEcon& econ, const EraRequest& request) {
   const auto starts = static_cast<std::int64_t>(request.deadline - request.arrival) - span.full + 1;
   const std::vector<double> totals = econ.totals(parts, span, starts, BasicEcon::Combine::kSum);
   const auto cheapest = std::min_element(totals.begin(), totals.end());
-  const double quote =
-      cheapest == totals.end() ? std::numeric_limits<double>::infinity() : *cheapest;
+  double quote = std::numeric_limits<double>::infinity();
+  if (cheapest != totals.end() && std::isfinite(*cheapest)) {
+    span.slot += cheapest - totals.begin();
+    quote = econ.total(parts, span, BasicEcon::Combine::kSum);
+  }
   const bool accepted = std::isfinite(quote) && request.value >= quote;
-  span.slot += cheapest - totals.begin();
   if (accepted) econ.add(parts, span, +1);
 
   ordered_json decision;

@@ -2,6 +2,7 @@
 // Method "lp" of `smarket solve era-predict`: demand from the best allocation of past requests.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -46,19 +47,22 @@ ordered_json era_predict_lp(double capacity, std::size_t horizon,
   std::vector<SlotRequest> requests;
   requests.reserve(past.size());
   std::size_t variables = 0;
+  double widths = 0;
   for (const EraRequest& request : past) {
     requests.push_back({request.arrival, request.deadline, request.width,
                         request.width * static_cast<double>(request.duration),
                         request.unit_value()});
     variables += request.deadline - request.arrival;
+    widths += request.width;
     if (variables > kMostVariables) {
       throw InputError(fmt::format(
           "requests: their windows must have at most {} slots in all with method \"lp\"",
           kMostVariables));
     }
   }
+  // More than all could use makes no difference but to what counts as nothing.
   const SlotAllocation allocation =
-      best_allocation(requests, std::vector<double>(horizon, capacity));
+      best_allocation(requests, std::vector<double>(horizon, std::min(capacity, widths)));
   ordered_json result;
   result["objective"] = allocation.objective(requests);
   result["demand"] = era_demand(demand_of(allocation, requests, horizon));
