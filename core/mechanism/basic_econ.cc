@@ -17,9 +17,9 @@ constexpr std::int64_t kBlocked = std::int64_t{1} << 61;
 
 /// Power of two that makes `largest` fit kSumBits.
 double scale_for(double largest) {
-  constexpr int kMostShift = 900;
+  constexpr int kMostShift = 1000;
   if (!(largest > 0)) return 1;
-  return std::ldexp(1, std::clamp(kSumBits - 1 - std::ilogb(largest), -kMostShift, kMostShift));
+  return std::ldexp(1, std::min(kSumBits - 1 - std::ilogb(largest), kMostShift));
 }
 
 std::int64_t rounded(double cost) {

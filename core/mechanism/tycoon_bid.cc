@@ -54,22 +54,25 @@ Support support_of(double budget, std::vector<Contender>& contenders) {
   return support;
 }
 
-/// Bids on the hosts in the running.
-void place_bids(double budget, double min_margin, const std::vector<HostOffer>& hosts,
+/// Bids on the hosts in the running; true when they spend the whole budget.
+bool place_bids(double budget, double min_margin, const std::vector<HostOffer>& hosts,
                 Response& response) {
   std::vector<Contender> contenders = contenders_of(hosts);
-  if (contenders.empty() || !(budget > 0)) return;
+  if (contenders.empty() || !(budget > 0)) return false;
   const Support support = support_of(budget, contenders);
   const double level = support.roots / (budget + support.others);
   const double least = std::sqrt(min_margin);
+  double left = budget;  // rounding must not overdraw it
   const auto place = [&](const Contender& c, double bid) {
-    response.hosts[c.host].bid = std::clamp(bid, 0.0, budget);
+    bid = std::clamp(bid, 0.0, left);
+    response.hosts[c.host].bid = bid;
+    left -= bid;
   };
   if (level < least) {
     for (const Contender& c : contenders) {
       if (hosts[c.host].weight > min_margin * c.others) place(c, c.root / least - c.others);
     }
-    return;
+    return false;
   }
   // Equation 10, the part of the budget first: it is exact where the rest cancels out.
   for (std::size_t k = 0; k < support.count; ++k) {
@@ -77,6 +80,7 @@ void place_bids(double budget, double min_margin, const std::vector<HostOffer>& 
     const double part = c.root / support.roots;
     place(c, part * budget + (part * support.others - c.others));
   }
+  return true;
 }
 
 }  // namespace
@@ -85,7 +89,7 @@ Result<Response> best_response(double budget, double min_margin,
                                const std::vector<HostOffer>& hosts) {
   Response response;
   response.hosts.resize(hosts.size());
-  place_bids(budget, min_margin, hosts, response);
+  const bool spends_all = place_bids(budget, min_margin, hosts, response);
   double spent = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     HostBid& mine = response.hosts[i];
@@ -97,7 +101,7 @@ Result<Response> best_response(double budget, double min_margin,
     const double level = std::sqrt(hosts[i].weight) * std::sqrt(hosts[i].others) / total;
     response.margin = std::max(response.margin.value_or(0), level * level);
   }
-  response.unspent = std::max(0.0, budget - spent);
+  response.unspent = spends_all ? 0 : std::max(0.0, budget - spent);
   if (!std::isfinite(response.utility) || !std::isfinite(spent) ||
       !std::isfinite(response.margin.value_or(0))) {
     return fail("hosts: weights and bids are too far apart for double precision");

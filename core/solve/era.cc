@@ -55,6 +55,20 @@ ordered_json or_null(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
 }
 
+/// A total of doubles may not overflow, whatever start is taken.
+void refuse_overflow(const Fields& input, const std::vector<DemandCurve>& demand,
+                     const std::vector<EraRequest>& requests) {
+  constexpr double kLargestTotal = 1e300;
+  double highest = 0;
+  for (const DemandCurve& curve : demand) {
+    if (!curve.empty()) highest = std::max(highest, curve.front().price);
+  }
+  for (const EraRequest& request : requests) {
+    if (highest * request.width * static_cast<double>(request.duration) > kLargestTotal)
+      input.refuse("demand", "prices times what is requested are too large");
+  }
+}
+
 /// Quotes one request and, when its value reaches the quote, promises it.
 ordered_json decide(BasicEcon& econ, const EraRequest& request) {
   const BasicEcon::Part parts[] = {{.good = 0, .width = request.width}};
@@ -89,6 +103,7 @@ ordered_json era(const json& instance) {
   const std::vector<DemandCurve> demand = demand_of(input, horizon);
   const std::vector<double> promised = promised_of(input, horizon);
   const std::vector<EraRequest> requests = era_requests(input, horizon);
+  refuse_overflow(input, demand, requests);
 
   PriceCurves curves;
   for (std::size_t slot = 0; slot < horizon; ++slot)

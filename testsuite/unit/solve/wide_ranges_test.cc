@@ -31,7 +31,7 @@ json era_request(std::int64_t width, std::int64_t duration, std::int64_t arrival
 }
 
 TEST(WideRanges, EraAcceptsAValueThatEqualsThePrice) {
-  for (const double dear : {1.0, 100.0, 1e6, 1e9, 1e12, 1e300}) {
+  for (const double dear : {1.0, 100.0, 1e6, 1e9, 1e12, 1e299}) {
     for (const double price : {0.1, 0.3, 0.7, 1e-7, 1e-300}) {
       const json demand = {{{3, price}}, {{3, dear}}};
       for (const double value : {price, std::nextafter(price, 0)}) {
@@ -45,6 +45,24 @@ TEST(WideRanges, EraAcceptsAValueThatEqualsThePrice) {
       }
     }
   }
+}
+
+TEST(WideRanges, EraTakesTheFreeSlotBesideTheDearest) {
+  for (const double dear : {1e12, 1e100, 1e280, 1e299}) {
+    const json demand = {{{1, dear}}, json::array(), {{1, dear}}};
+    const json decision =
+        result_of("era", {{"capacity", 1},
+                          {"horizon", 3},
+                          {"demand", demand},
+                          {"requests", {era_request(1, 1, 0, 3, 0)}}})["decisions"][0];
+    EXPECT_EQ(decision["start"], 1) << dear;
+    EXPECT_EQ(decision["price"], 0.0) << dear;
+  }
+  EXPECT_FALSE(solve("era", json({{"capacity", 3},
+                                  {"horizon", 2},
+                                  {"demand", {{{3, 1e308}}, {{3, 1e308}}}},
+                                  {"requests", {era_request(3, 2, 0, 2, 1)}}})
+                                .dump()));
 }
 
 /// 100 × one request: the quote is Algorithm 1's sum, unit by unit and slot by slot, whatever
@@ -83,8 +101,8 @@ json bids_of(double budget, double margin, const json& hosts) {
 }
 
 TEST(WideRanges, TycoonSpendsNoMoreThanItHas) {
-  // The second host's utility per credit, 1e-33, is not worth a credit beside 1/4.
   for (const double others : {1e10, 1e20, 1e33, 1e65, 1e150, 1e300}) {
+    // What the second host gives for a credit, 1/others, is not worth one beside 1/4.
     const json result = bids_of(1, 0,
                                 {{{"id", "a"}, {"weight", 1}, {"others", 1}},
                                  {{"id", "b"}, {"weight", 1}, {"others", others}}});
@@ -92,6 +110,11 @@ TEST(WideRanges, TycoonSpendsNoMoreThanItHas) {
     EXPECT_EQ(result["hosts"][1]["bid"], 0.0) << others;
     EXPECT_EQ(result["margin"], 0.25) << others;
     EXPECT_EQ(result["unspent"], 0.0) << others;
+    const json first = bids_of(1, 0,
+                               {{{"id", "a"}, {"weight", 1}, {"others", others}},
+                                {{"id", "b"}, {"weight", 1}, {"others", 1 / others}}});
+    EXPECT_LE(first["hosts"][0]["bid"].get<double>() + first["hosts"][1]["bid"].get<double>(), 1)
+        << others;
     // Two that are alike get half each.
     const json alike = bids_of(1, 0,
                                {{{"id", "a"}, {"weight", 3}, {"others", others}},
