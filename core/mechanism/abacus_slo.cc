@@ -46,7 +46,8 @@ std::vector<std::size_t> with(const std::vector<std::size_t>& members, std::size
 
 }  // namespace
 
-Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const Options& options) {
+Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const Options& options,
+                   double most_work) {
   Pools pools;
   std::vector<double> densities;
   densities.reserve(jobs.size());
@@ -62,7 +63,16 @@ Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const
     bool admitted = false;
     if (reaches(jobs[job].utility.largest(), jobs[job].min_utility)) {
       std::vector<std::size_t> members = with(pools.members, job);
-      Outcome outcome = run_among(jobs, members, resources, options);
+      const auto round_work = static_cast<double>(members.size() * resources);
+      Options limited = options;
+      if (most_work / round_work < static_cast<double>(options.max_rounds))
+        limited.max_rounds = static_cast<std::size_t>(most_work / round_work);
+      Outcome outcome = run_among(jobs, members, resources, limited);
+      most_work -= static_cast<double>(outcome.rounds) * round_work;
+      if (!outcome.converged && outcome.rounds < options.max_rounds) {
+        pools.complete = false;
+        return pools;
+      }
       admitted = all_reach(jobs, members, outcome);
       if (admitted) {
         pools.members = std::move(members);

@@ -13,6 +13,9 @@
 
 namespace market::solving {
 
+/// Rounds × jobs × resources that are done in about a minute.
+constexpr double kMostAuctionWork = 5e9;
+
 struct AbacusInstance {
   abacus::Options options;
   std::size_t resources = 0;

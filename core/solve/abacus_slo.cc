@@ -28,7 +28,8 @@ ordered_json abacus_slo(const nlohmann::json& json) {
   const AbacusInstance instance = abacus_instance(json, MinUtility::kRequired);
   if (instance.jobs.size() > kMaxJobs) throw InputError("jobs: must be at most 10000");
   const abacus::Pools pools =
-      abacus::divide_pools(instance.jobs, instance.resources, instance.options);
+      abacus::divide_pools(instance.jobs, instance.resources, instance.options, kMostAuctionWork);
+  if (!pools.complete) throw InputError("jobs: their auctions take too many rounds");
   ordered_json result;
   ordered_json& order = result["order"] = ordered_json::array();
   for (std::size_t k = 0; k < pools.order.size(); ++k) {

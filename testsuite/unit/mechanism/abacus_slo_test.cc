@@ -93,5 +93,18 @@ RC_GTEST_PROP(AbacusSloProperty, PoolKeepsItsWord, ()) {
   }
 }
 
+/// Two equal jobs with equal weights settle in one round: the auctions of one and of two jobs on
+/// two resources take 2 and 4 units of work.
+TEST(AbacusSlo, GivesUpAfterTheWorkAllowed) {
+  const SloJob job{10, Utility::linear({1, 1}), 0.5};
+  EXPECT_TRUE(divide_pools({job, job}, 2, {}, 6).complete);
+  EXPECT_FALSE(divide_pools({job, job}, 2, {}, 5).complete);
+  EXPECT_FALSE(divide_pools({job, job}, 2, {}, 1).complete);
+  Options one_round;
+  one_round.max_rounds = 1;
+  one_round.tolerance = 1e-300;
+  EXPECT_TRUE(divide_pools({job, job}, 2, one_round, 6).complete);
+}
+
 }  // namespace
 }  // namespace market::abacus
