@@ -62,9 +62,12 @@ bool place_bids(double budget, double min_margin, const std::vector<HostOffer>& 
   const Support support = support_of(budget, contenders);
   const double level = support.roots / (budget + support.others);
   const double least = std::sqrt(min_margin);
-  double left = budget;  // rounding must not overdraw it
+  // Where the sums have lost a small host, bids may exceed the budget by more than rounding.
+  const double rounding = 1e-9 * budget;
+  double left = budget;
   const auto place = [&](const Contender& c, double bid) {
-    bid = std::clamp(bid, 0.0, left);
+    bid = std::max(bid, 0.0);
+    if (bid > left + rounding) bid = std::max(left, 0.0);
     response.hosts[c.host].bid = bid;
     left -= bid;
   };

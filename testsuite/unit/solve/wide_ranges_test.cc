@@ -113,7 +113,8 @@ TEST(WideRanges, TycoonSpendsNoMoreThanItHas) {
     const json first = bids_of(1, 0,
                                {{{"id", "a"}, {"weight", 1}, {"others", others}},
                                 {{"id", "b"}, {"weight", 1}, {"others", 1 / others}}});
-    EXPECT_LE(first["hosts"][0]["bid"].get<double>() + first["hosts"][1]["bid"].get<double>(), 1)
+    EXPECT_LE(first["hosts"][0]["bid"].get<double>() + first["hosts"][1]["bid"].get<double>(),
+              1 + 1e-9)
         << others;
     // Two that are alike get half each.
     const json alike = bids_of(1, 0,
