@@ -172,8 +172,8 @@ static uint64_t digest_of(const market_cluster_t* cluster) {
     const market_node_t* node = &cluster->nodes[i];
 
     digest = mix_text(digest, node->name);
-    digest = mix_number(
-        digest, node->cores * UINT64_C(4294967296) + node->threads_per_core * 2 + node->usable);
+    digest = mix_number(digest, node->cores * UINT64_C(4294967296) +
+                                    node->threads_per_core * UINT64_C(2) + node->usable);
     digest = mix_number(digest, node->mem_mb);
     digest = mix_text(mix_text(digest, node->gres), node->features);
   }

@@ -60,6 +60,7 @@ std::string separated(const std::vector<std::string>& cells, Output output) {
 
 std::vector<std::string> titles_of(const std::vector<TextColumn>& columns) {
   std::vector<std::string> titles;
+  titles.reserve(columns.size());
   for (const TextColumn& column : columns) titles.push_back(column.title);
   return titles;
 }
@@ -84,6 +85,7 @@ std::string aligned(const std::vector<TextColumn>& columns,
   if (header) {
     text += line_of(titles_of(columns));
     std::vector<std::string> rules;
+    rules.reserve(widths.size());
     for (const std::size_t width : widths) rules.emplace_back(width, '-');
     text += line_of(rules);
   }

@@ -74,7 +74,7 @@ struct Config {
 
   ChargeBasis charge_basis = ChargeBasis::kReserved;
   Ends ends;
-  Time refund_window = 14 * 86400;
+  Time refund_window = Time{14} * 86400;
 
   BillingRule billing_rule = BillingRule::kSum;
   std::vector<TresWeight> weights = {{"cpu", 1.0}};
@@ -88,7 +88,7 @@ struct Config {
   std::vector<ResourceAmount> virtual_resources;  ///< how much there is of each
 
   Time slot = 60;  ///< grid of planned starts, seconds
-  Time horizon = 7 * 86400;
+  Time horizon = Time{7} * 86400;
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
   Time auction_period = 10;       ///< seconds between two auctions over the live bids
@@ -96,8 +96,8 @@ struct Config {
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";
-  Time predictor_history = 28 * 86400;
-  Time predictor_cycle = 7 * 86400;
+  Time predictor_history = Time{28} * 86400;
+  Time predictor_cycle = Time{7} * 86400;
 
   std::string jobcomp;  ///< the site's own jobcomp plugin; empty: none
 
