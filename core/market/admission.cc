@@ -278,7 +278,7 @@ Answer Market::decide(Draft draft, Time now) {
     if (!funded && config_.arrays == ArrayFunding::kPerTask && draft.array) total -= price;
     Terms terms{price, found.choice->start,
                 found.choice->start + request.duration + config_.start_slack,
-                std::string(mechanism_->rule())};
+                std::string(mechanism_->rule()), found.choice->free_after};
     if (auction_ != nullptr) terms.promised_end = 0;
     if (funded && auction_ == nullptr) {
       bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start,
@@ -345,6 +345,7 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
       cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
   comment.start = first.start;
   comment.end = first.promised_end;
+  comment.free_after = first.free_after;
   comment.submitted = now;
   comment.waiting = funded == 0;
   comment.budget = draft.texts.budget;

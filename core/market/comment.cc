@@ -48,6 +48,7 @@ std::string write_comment(const Comment& comment) {
     inner["price"] = comment.price.to_string();
     inner["start"] = comment.start;
     inner["end"] = comment.end;
+    if (comment.free_after != 0) inner["free_after"] = comment.free_after;
     inner["submitted"] = comment.submitted;
     inner["rule"] = comment.rule;
     if (!comment.budget.empty()) inner["budget"] = comment.budget;
@@ -74,6 +75,7 @@ std::optional<Comment> read_comment(std::string_view text) {
   comment.seats = text_of(inner, "seats");
   comment.start = time_of(inner, "start");
   comment.end = time_of(inner, "end");
+  comment.free_after = time_of(inner, "free_after");
   comment.submitted = time_of(inner, "submitted");
   comment.waiting = inner.contains("waiting");
   comment.settled = inner.contains("charged");

@@ -17,11 +17,12 @@ namespace market {
 
 struct Comment {
   std::string token, account, rule;
-  Money price;         ///< accepted: the price; ended: what was quoted
-  Time start = 0;      ///< planned start
-  Time end = 0;        ///< promised completion
-  Time submitted = 0;  ///< when the bid was made; a sigmoid counts from here
-  std::string seats;   ///< the planned place, when it is short enough to be kept; see convert.h
+  Money price;          ///< accepted: the price; ended: what was quoted
+  Time start = 0;       ///< planned start
+  Time end = 0;         ///< promised completion
+  Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
+  Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
+  std::string seats;    ///< the planned place, when it is short enough to be kept; see convert.h
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
   std::string budget, value;  ///< the bid as it was typed; one of them is empty

@@ -20,6 +20,7 @@ std::string Market::comment_of(const Job& job) const {
   comment.price = job.terms.price;
   comment.start = job.terms.start;
   comment.end = job.terms.promised_end;
+  comment.free_after = job.terms.free_after;
   comment.submitted = job.bid_made;
   comment.waiting = job.phase == Phase::kWaiting;
   comment.budget = job.texts.budget;
@@ -188,7 +189,7 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
   job.bid_made = comment.submitted != 0 ? comment.submitted : seen.submit;
   const auto worth = parse_worth(comment.budget, comment.value);
   job.bid.worth = worth ? *worth : Worth{comment.price, std::nullopt};
-  job.terms = Terms{comment.price, comment.start, comment.end, comment.rule};
+  job.terms = Terms{comment.price, comment.start, comment.end, comment.rule, comment.free_after};
   Request base;
   base.earliest = std::max(seen.begin, job.bid_made);
   base.deadline = job.bid_made + config_.horizon - config_.start_slack;
@@ -351,7 +352,7 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   }
   job.terms = Terms{price, found.choice->start,
                     found.choice->start + request.duration + config_.start_slack,
-                    std::string(mechanism_->rule())};
+                    std::string(mechanism_->rule()), found.choice->free_after};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;

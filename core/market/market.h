@@ -98,6 +98,7 @@ class Market {
     Time start = 0;
     Money price;
     Placement placement;
+    Time free_after = 0;  // as Terms::free_after
   };
   using Spans = std::vector<std::pair<Time, Time>>;  // [first, second)
   enum class Prefer { kCheapest, kEarliest, kValue };

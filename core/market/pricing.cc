@@ -21,11 +21,16 @@ struct Candidate {
   double score = 0;  // smaller is better
   Time start = 0;
   Money price;
+  Time free_after = 0;
   // A heap keeps the largest on top, so "less" means worse.
   bool operator<(const Candidate& other) const {
     return score != other.score ? score > other.score : start > other.start;
   }
 };
+
+Time free_after_of(const PriceList& list, std::size_t start) {
+  return list.free_after.empty() ? 0 : list.free_after[start];
+}
 
 // The next start worth a try when nothing fits at `start`: room appears only where a booking ends.
 // On a full cluster many ends free too little; so that a quote stays bounded and is still found
@@ -64,7 +69,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       score = price->credits() - value;
       if (score > 0) continue;  // worth less than it costs
     }
-    candidates.push_back({score, start, *price});
+    candidates.push_back({score, start, *price, free_after_of(list, k)});
   }
   found.for_sale = !candidates.empty();
 
@@ -87,7 +92,8 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
     auto placement = bookings_.plan().place(request.demand.shape, request.partition,
                                             candidate.start, end, wish.ignore);
     if (placement) {
-      found.choice = Choice{candidate.start, candidate.price, std::move(*placement)};
+      found.choice =
+          Choice{candidate.start, candidate.price, std::move(*placement), candidate.free_after};
       break;
     }
     full.emplace_back(candidate.start, next_try(bookings_, candidate.start, tried));
@@ -109,7 +115,7 @@ std::optional<Market::Choice> Market::once_more(const Request& request, const Ch
   const Time end = last.start + request.duration + config_.start_slack;
   auto placement = bookings_.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
-  return Choice{last.start, last.price, std::move(*placement)};
+  return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
 }
 
 Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {

@@ -119,7 +119,8 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   job.token = comment->token;
   job.bid.uid = ended.uid;
   job.bid.account = comment->account;
-  job.terms = Terms{comment->price, comment->start, comment->end, comment->rule};
+  job.terms =
+      Terms{comment->price, comment->start, comment->end, comment->rule, comment->free_after};
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
   if (auto tres = parse_tres(or_empty(ended.tres_req)))
@@ -144,7 +145,8 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   const bool late = ended.state == MARKET_JOB_COMPLETED && !job.missed &&
                     job.terms.promised_end != 0 && ended.end > job.terms.promised_end &&
                     elapsed <= limit;
-  if (late) rule = config_.ends.late;
+  const bool ex_post = late && job.terms.free_after != 0;
+  if (late && !ex_post) rule = config_.ends.late;
 
   const bool was_accepted = job.phase != Phase::kWaiting;
   const bool auctioned = job.terms.auctioned();
@@ -152,6 +154,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
     base = std::min(base, base.scaled(std::min(elapsed, limit), limit));
   }
+  if (ex_post && ended.end > job.terms.free_after) base = Money();
   Money charged = rule == EndRule::kFree ? Money() : base;
   Money refunded = rule == EndRule::kRefund ? base : Money();
   if (job.resettle) std::tie(charged, refunded) = *job.resettle;

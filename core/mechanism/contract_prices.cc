@@ -123,15 +123,20 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
 
   const auto count = static_cast<std::size_t>((last - list.first_start) / list.slot + 1);
   list.credits.assign(count, kInfinity);
+  list.free_after.assign(count, now);
   std::size_t row = 0;
   double best = kInfinity;
+  Time worthless = now;  // when the replica of the best row no longer gets anything
   for (std::size_t k = 0; k < count; ++k) {
     const auto done = static_cast<double>(list.first_start - now + request.duration) +
                       static_cast<double>(k) * static_cast<double>(list.slot);
     for (; row < menu.rows.size() && menu.rows[row].completion <= done; ++row) {
-      best = std::min(best, menu.rows[row].price);
+      if (menu.rows[row].price >= best) continue;
+      best = menu.rows[row].price;
+      worthless = now + static_cast<Time>(menu.replicas[2 * menu.rows[row].replica + 1]);
     }
     list.credits[k] = best;
+    list.free_after[k] = worthless;
   }
   return list;
 }

@@ -16,7 +16,9 @@ namespace market {
 /// drawn from the types of past bids, so the menu depends on nothing that the bid at hand says
 /// about its worth; which row is taken tells the urgency. Types are hard deadlines: credits per
 /// billing-hour, and delay in run times. Before there are past bids they lie between the price
-/// bounds. Completions come from the deadline scheduler, with what was sold as its backlog.
+/// bounds. Completions come from the deadline scheduler, with what was sold as its backlog. A run
+/// that completes later than promised pays the ex-post price (eq. 2 and section III-C), which for
+/// hard deadlines is the whole price until the matched replica's deadline and nothing after it.
 class ContractMenuPrices final : public PostedPrice {
  public:
   explicit ContractMenuPrices(const Config& config);

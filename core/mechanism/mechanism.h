@@ -41,6 +41,9 @@ struct PriceList {
   Time first_start = 0;
   Time slot = 60;
   std::vector<double> credits;
+  /// For each start: a run that completes after its promise is charged in full until then and
+  /// nothing after. Empty: the rule `late` of market.conf decides.
+  std::vector<Time> free_after;
 };
 
 /// What every mechanism has. One thread at a time calls it; the façade holds its lock.

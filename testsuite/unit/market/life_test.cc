@@ -73,6 +73,41 @@ TEST(Life, QuoteWithoutMemoryCountsTheDefault) {
   EXPECT_EQ(billing(R"(,"mem_per_cpu_mb":1024)"), 1 + 1);
 }
 
+// Contracts' ex-post price (eq. 2 and section III-C) for a replica with a hard deadline.
+TEST(Life, ALateRunPaysItsExPostPrice) {
+  World world("mechanism = \"contracts\";\n");
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const Time promised = kStart + 3600, free_after = kStart + 5400;
+  std::uint32_t id = 1000;
+  const auto charged = [&](Time end, const std::string& condition) {
+    const std::string comment = fmt::format(
+        R"({{"market":{{"token":"t{}","account":"physics","price":"5.00","start":{},"end":{},{}"rule":"contracts/1","budget":"9"}}}})",
+        id, kStart, promised, condition);
+    market_job_t ended{};
+    ended.job_id = id++;
+    ended.array_task_id = UINT32_MAX;
+    ended.state = MARKET_JOB_COMPLETED;
+    ended.submit = kStart;
+    ended.start = end - 1800;
+    ended.end = end;
+    ended.time_limit_min = 60;
+    ended.user = "root";
+    ended.admin_comment = comment.c_str();
+    world.now = std::max(world.now, end);
+    const auto settled = world.market().job_ended(ended, world.now);
+    const auto bill = read_comment(settled.value_or(""));
+    return bill ? (bill->charged - bill->refunded).to_string() : "no bill";
+  };
+  const std::string condition = fmt::format(R"("free_after":{},)", free_after);
+  EXPECT_EQ(charged(promised, condition), "5.00");
+  EXPECT_EQ(charged(promised + 1, condition), "5.00");
+  EXPECT_EQ(charged(free_after, condition), "5.00");
+  EXPECT_EQ(charged(free_after + 1, condition), "0.00");
+  EXPECT_EQ(charged(promised, ""), "5.00");
+  EXPECT_EQ(charged(promised + 1, ""), "0.00");  // the rule `late`: refunded
+}
+
 TEST(Life, LienRaceT2) {
   World world(settings("charge = \"used\";\nno_funds = \"wait\";\n"));
   ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
