@@ -43,6 +43,18 @@ Finding check_config(const Common& common) {
                       config->mechanism, config->currency)};
 }
 
+/// Accounts of market.conf's owners that the ledger does not know, as an addition to a line.
+std::string missing_owners(const Config& config, const ledger::Ledger& books) {
+  const auto accounts = books.accounts();
+  std::set<std::string> missing;
+  for (const auto& [node, owner] : config.owners) missing.insert(owner.account);
+  if (!accounts || missing.empty()) return "";
+  for (const ledger::AccountInfo& info : *accounts) missing.erase(info.balance.account);
+  if (missing.empty()) return "";
+  return fmt::format("; warning: no account {}, so what the nodes of these owners earn is the site's",
+                     fmt::join(missing, ", "));
+}
+
 /// The books are opened for writing where that is possible, which brings an older schema up to
 /// date.
 Finding check_books(const Common& common) {
@@ -60,7 +72,8 @@ Finding check_books(const Common& common) {
   if (!report) return {"ledger", Verdict::kFault, report.error().text};
   const std::string totals =
       fmt::format("{}: {} transfers, sum {}, {} open liens, schema {}", path, report->transfers,
-                  report->sum.to_string(), report->open_liens, report->schema);
+                  report->sum.to_string(), report->open_liens, report->schema) +
+      missing_owners(*config, *books);
   if (!writable) return {"ledger", Verdict::kFault, totals + "; read-only"};
   if (report->faults.empty()) return {"ledger", Verdict::kOk, totals};
   return {"ledger", Verdict::kFault,

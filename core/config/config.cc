@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/config/owners_section.h"
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
 #include "core/mechanism/table.h"
@@ -17,6 +18,7 @@ namespace {
 using config::Document;
 using config::is_tres;
 using config::is_virtual;
+using config::read_owners;
 using config::read_resources;
 using config::Section;
 
@@ -212,6 +214,7 @@ Result<Config> load_config(const std::string& path) {
   read_general(root, config);
   read_charges(root, config);
   read_prices(root, config);
+  read_owners(root, kHighestPrice, config);
   read_resources(root, config);
   read_planning(root, config);
   read_predictor(root, config);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,12 @@ struct ResourceConfiguration {
   std::vector<ResourceAmount> formal, actual;
 };
 
+/// Whose a node is that is not the site's.
+struct NodeOwner {
+  std::string account;  ///< gets what the node earns in dva
+  double ask = 0;       ///< credits per billing-hour
+};
+
 struct Ends {
   EndRule completed = EndRule::kCharge;
   EndRule failed = EndRule::kCharge;
@@ -83,6 +91,8 @@ struct Config {
   double fixed_price = 0.1;  ///< first_fit, on_demand
   double late_penalty =
       0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
+
+  std::map<std::string, NodeOwner, std::less<>> owners;  ///< by node; those of the site are missing
 
   std::vector<ResourceConfiguration> configurations;
   std::vector<ResourceAmount> virtual_resources;  ///< how much there is of each

@@ -80,6 +80,17 @@ std::int64_t count_transfers(Database& database, std::int64_t segment, Kind kind
 std::string encode_tres(const Tres& tres);
 Tres decode_tres(std::string_view text);
 
+/// What all payees together are to get; nothing when one of them is to get less than nothing.
+std::optional<Money> total_of(const std::vector<Payee>& payees);
+/// Pays the owners of the nodes a run ran on out of revenue: one transfer for each account, keyed
+/// by the run. Accounts that do not exist or are full get nothing: it stays revenue.
+void pay_owners(Database& database, const SegmentKey& key, const std::vector<Payee>& payees,
+                Time now);
+/// Takes back, for the run's refund `number` of `amount` out of `left` that was charged and not yet
+/// refunded, the same part of what each owner still has of the run; exactly all when amount = left.
+void take_back(Database& database, const SegmentKey& key, std::int64_t number, Money amount,
+               Money left, Time now);
+
 /// What the market does (core/ledger/ledger.h).
 Outcome apply_one(Database& database, const Operation& operation, Time now);
 /// Refund by an administrator (Ledger::refund).

@@ -52,11 +52,18 @@ struct PlaceLien {
 struct ChangeLien {
   Segment segment;
 };
+/// An owner of nodes and what it gets of a run's charge.
+struct Payee {
+  std::string account;
+  Money amount;
+};
 /// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back.
 /// Idempotent: a second settlement of the same run changes nothing. Without a lien (it was never
-/// flushed) the charge is posted directly.
+/// flushed) the charge is posted directly. Then the owners of the nodes it ran on get their parts
+/// out of revenue; what is for an account that does not exist stays there.
 struct Settle {
   Segment segment;
+  std::vector<Payee> payees{};  ///< together at most charged − refunded
 };
 /// The lien returns whole; the run will not be billed (cancelled before start, never confirmed,
 /// orphaned).
@@ -148,7 +155,7 @@ class Ledger {
                         const std::string& note, Time now);
   /// Refunds part of what the runs of a job were charged; never more than charged − refunded in
   /// total, and not after `window` seconds from the run's end unless `force`. The newest run is
-  /// refunded first.
+  /// refunded first. Owners who were paid for a run give back their parts of its refund.
   Result<void> refund(const std::string& cluster, std::uint32_t job_id, Money amount, Time window,
                       bool force, const std::string& note, Time now);
 

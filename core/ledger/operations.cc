@@ -108,6 +108,8 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
       segment.quoted < kNothing) {
     return Outcome::kRefused;
   }
+  const auto paid_out = total_of(operation.payees);
+  if (!paid_out || *paid_out > segment.charged - segment.refunded) return Outcome::kRefused;
   const auto known = run_going_on(database, segment.key);
   if (known && known->settled) return Outcome::kAlreadyDone;
   const auto payer = payer_of(database, segment, known);
@@ -148,6 +150,7 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
                     .segment = row,
                     .note = segment.note});
   }
+  pay_owners(database, segment.key, operation.payees, now);
   mark(database, row, "settled", std::nullopt);
   return Outcome::kDone;
 }
@@ -230,6 +233,7 @@ void refund_run(Database& database, const ChargedRun& run, Money amount, const s
                   .resolves = std::nullopt,
                   .segment = run.row,
                   .note = note});
+  take_back(database, run.key, number, amount, run.left, now);
   database.prepare("UPDATE segment SET refunded = refunded + ? WHERE id = ?")
       .bind(amount.micro())
       .bind(run.row)

@@ -70,7 +70,9 @@ std::vector<NodeRoom> Market::node_rooms() const {
   std::vector<NodeRoom> rooms;
   if (!auction_->wants_nodes()) return rooms;
   for (const Node& node : bookings_.plan().nodes()) {
-    NodeRoom room{node.name, {}, {}};
+    NodeRoom room{node.name, {}, {}, {}};
+    const auto owner = config_.owners.find(node.name);
+    if (owner != config_.owners.end()) room.ask = owner->second.ask;
     if (node.usable) {
       room.total["cpu"] = std::int64_t{node.cores} * node.threads_per_core;
       room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
@@ -110,10 +112,14 @@ void Market::hold_auction(Time now) {
       std::all_of(owners.begin(), owners.end(), [](const Job* job) { return job->stood; });
   if (bids.empty() || (all_stood && now < auction_at_)) return;
   auction_at_ = now + config_.auction_period;
-  const std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
+  std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
-    job.standing = standings[i];
+    if (job.phase == Phase::kRunning && standings[i].nodes.empty()) {  // what it was awarded stays
+      standings[i].nodes = std::move(job.standing.nodes);
+      standings[i].payments = std::move(job.standing.payments);
+    }
+    job.standing = std::move(standings[i]);
     job.stood = true;
     if (job.phase == Phase::kRunning) {
       accrue(job, job.ran);

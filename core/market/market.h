@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -235,6 +236,8 @@ class Market {
   void see_ended(const market_job_t& ended, Time now);
   Job* job_of_ended(const market_job_t& ended, Time now);
   void settle(Job& job, const market_job_t& ended, Time now);
+  std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended, Money amount);
+  std::vector<double> node_weights(const Job& job, const Placement& placement) const;
 
   // change.cc
   std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
@@ -269,6 +272,7 @@ class Market {
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable written_;
   Config config_;
+  std::set<std::string> missing_owners_;  ///< accounts of owners that were said not to exist
   bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
   bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log

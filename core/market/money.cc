@@ -74,4 +74,26 @@ Money operator-(Money a, Money b) {
   return Money(saturate(static_cast<__int128>(a.micro_) - b.micro_));
 }
 
+std::vector<Money> apportion(Money amount, std::span<const std::int64_t> weights) {
+  using Wide = __int128;
+  Wide sum = 0;
+  for (const std::int64_t weight : weights) sum += weight;
+  std::vector<Money> parts;
+  if (sum <= 0) return parts;
+  std::vector<std::pair<Wide, std::size_t>> remainders;
+  Money left = amount;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Wide quota = Wide{amount.micro()} * weights[i];
+    parts.push_back(Money::from_micro(static_cast<std::int64_t>(quota / sum)));
+    remainders.emplace_back(quota % sum, i);
+    left -= parts.back();
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::int64_t i = 0; i < left.micro(); ++i) {
+    parts[remainders[static_cast<std::size_t>(i)].second] += Money::from_micro(1);
+  }
+  return parts;
+}
+
 }  // namespace market

@@ -6,8 +6,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/util/result.h"
 
@@ -53,5 +55,10 @@ class Money {
   explicit constexpr Money(std::int64_t micro) : micro_(micro) {}
   std::int64_t micro_ = 0;
 };
+
+/// Divides `amount` (not negative) in proportion to `weights` (not negative), exactly: the parts
+/// add up to it, each is its quota rounded down, and what that leaves goes by micro-credits to the
+/// largest remainders, ties to the first. Empty when no weight is above 0.
+std::vector<Money> apportion(Money amount, std::span<const std::int64_t> weights);
 
 }  // namespace market

@@ -175,7 +175,12 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     Queued queued;
     queued.job_id = job.id;
     queued.previous_lien = job.lien;
-    queued.operation = ledger::Settle{std::move(segment)};
+    std::vector<ledger::Payee> payees;
+    if (ran && !job.resettle) payees = payees_of(job, ended, charged - refunded);
+    for (const ledger::Payee& payee : payees) {
+      queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
+    }
+    queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
     if (job.lien != Money())
       queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
     // Settled before a crash and no lien left: the balance has it already.

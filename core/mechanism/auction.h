@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ struct LiveBid {
 struct NodeRoom {
   std::string name;
   Tres total;
-  Tres free;  ///< not held by running jobs with a bid
+  Tres free;                    ///< not held by running jobs with a bid
+  std::optional<double> ask{};  ///< its owner's, credits per billing-hour; none: the site's node
 };
 
 /// How far a bid reaches now.
@@ -36,6 +38,7 @@ struct Standing {
   double share = 0;                  ///< 0..1: of what the auction sells, for the user to read
   double rate = 0;                   ///< credits per second while it runs
   std::vector<std::uint32_t> nodes;  ///< indices of the nodes it was awarded, best first
+  std::vector<double> payments{};    ///< credits per second for each of `nodes`; may be empty
 };
 
 /// A run that ended.

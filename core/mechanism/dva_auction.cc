@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace market {
 namespace {
@@ -13,12 +14,12 @@ constexpr double kMegabytesPerWeight = 1024;  // weights of memory are for a GB
 
 }  // namespace
 
-DvaAuction::DvaAuction(const Config& config) {
+DvaAuction::DvaAuction(const Config& config) : floor_(config.floor_price / kHour) {
   for (const TresWeight& weight : config.weights) {
     if (weight.tres == "node" || !(weight.weight > 0)) continue;
     goods_.push_back(weight.tres);
     const double units = weight.tres == "mem" ? kMegabytesPerWeight : 1.0;
-    asks_.push_back(weight.weight * config.floor_price / kHour / units);
+    weights_.push_back(weight.weight / units);
   }
 }
 
@@ -28,10 +29,19 @@ std::vector<double> DvaAuction::amounts(const Tres& tres) const {
   return values;
 }
 
-double DvaAuction::ask(const std::vector<double>& values) const {
+double DvaAuction::billing(const std::vector<double>& values) const {
   double sum = 0;
-  for (std::size_t j = 0; j < values.size(); ++j) sum += values[j] * asks_[j];
+  for (std::size_t j = 0; j < values.size(); ++j) sum += values[j] * weights_[j];
   return sum;
+}
+
+void DvaAuction::rank_by_ask(std::span<const NodeRoom> nodes) {
+  asks_.clear();
+  for (const NodeRoom& node : nodes) asks_.push_back(node.ask ? *node.ask / kHour : floor_);
+  by_ask_.resize(nodes.size());
+  std::iota(by_ask_.begin(), by_ask_.end(), 0u);
+  std::stable_sort(by_ask_.begin(), by_ask_.end(),
+                   [this](std::uint32_t a, std::uint32_t b) { return asks_[a] < asks_[b]; });
 }
 
 // As many parts as the job needs nodes, each with its part of what is asked for.
@@ -57,9 +67,10 @@ AuctionTask DvaAuction::task_of(const LiveBid& bid,
 std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double seconds,
                                               const std::vector<std::vector<double>>& free) const {
   std::vector<NodeOffer> offers;
-  const double unit = ask(task.demand);
-  if (unit > task.budget / task.nodes * (1 + kRounding)) return offers;
-  for (std::uint32_t node = 0; node < free.size() && offers.size() <= task.nodes; ++node) {
+  const double units = billing(task.demand);
+  for (const std::uint32_t node : by_ask_) {
+    const double unit = units * asks_[node];
+    if (offers.size() > task.nodes || unit > task.budget / task.nodes * (1 + kRounding)) break;
     bool fits = true;
     for (std::size_t j = 0; j < goods_.size(); ++j) {
       fits = fits && task.demand[j] <= free[node][j] + kRounding;
@@ -67,7 +78,7 @@ std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double se
     if (!fits) continue;
     offers.push_back({node, {unit, seconds, unit * seconds, true}, task.demand});
   }
-  return offers;  // all ask the same: already in order of expected payment, ties by number
+  return offers;  // in order of expected payment, ties by number
 }
 
 std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
@@ -77,6 +88,7 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     free.push_back(amounts(node.free));
     largest.push_back(amounts(node.total));
   }
+  rank_by_ask(nodes);
   std::vector<Standing> standings(bids.size());
   std::vector<AuctionTask> tasks;
   std::vector<std::size_t> bidder;
@@ -98,10 +110,10 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     const AuctionTask& task = tasks[number];
     const LiveBid& bid = bids[bidder[number]];
     Standing& standing = standings[bidder[number]];
-    standing.rate = std::min(task.budget, ask(task.demand) * task.nodes);
+    standing.rate = std::min(task.budget, floor_ * billing(task.demand) * task.nodes);
     standing.priority = highest > 0 ? task.budget / highest / 2 : 0;
     standing.share = 0;
-    if (bid.running) continue;  // its rate was forgotten: it pays what owners ask
+    if (bid.running) continue;  // its rate was forgotten: it pays what the site asks
     const auto won =
         award(task, auction_budget[number], candidates(task, seconds_left(bid), free), rules);
     if (!won) continue;
@@ -110,6 +122,7 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     standing.share = 1;
     for (const AwardedPart& part : won->parts) {
       standing.nodes.push_back(part.node);
+      standing.payments.push_back(part.real_payment_unit);
       for (std::size_t j = 0; j < goods_.size(); ++j) free[part.node][j] -= task.demand[j];
     }
   }

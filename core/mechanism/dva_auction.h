@@ -12,8 +12,9 @@ namespace market {
 /// just what it asks for, so a node qualifies when that is free there and its ask is within the
 /// budget (r* = e, eqs. 2 and 22), and runs it for the whole time limit everywhere. An award's real
 /// payment unit (eqs. 12 and 20) is the rate the job pays when it starts and then keeps; a job that
-/// was awarded nothing and is started all the same pays its node's ask. Asks: the floor price by
-/// the weight of each TRES. Priority: awarded jobs before others, then by budget per second.
+/// was awarded nothing and is started all the same pays what the site's nodes ask. Asks: the price
+/// of the node's owner, else the floor price, by the weight of each TRES. Priority: awarded jobs
+/// before others, then by budget per second.
 class DvaAuction final : public Auction {
  public:
   explicit DvaAuction(const Config& config);
@@ -25,13 +26,17 @@ class DvaAuction final : public Auction {
 
  private:
   std::vector<double> amounts(const Tres& tres) const;
-  double ask(const std::vector<double>& amounts) const;
+  double billing(const std::vector<double>& amounts) const;
   std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
                                     const std::vector<std::vector<double>>& free) const;
+  void rank_by_ask(std::span<const NodeRoom> nodes);
   AuctionTask task_of(const LiveBid& bid, const std::vector<std::vector<double>>& largest) const;
 
-  std::vector<std::string> goods_;  ///< TRES with a weight
-  std::vector<double> asks_;        ///< credits per unit and second
+  std::vector<std::string> goods_;     ///< TRES with a weight
+  std::vector<double> weights_;        ///< billing units of each
+  double floor_ = 0;                   ///< credits per billing unit and second that the site asks
+  std::vector<double> asks_;           ///< of each node now, in the same unit
+  std::vector<std::uint32_t> by_ask_;  ///< nodes by rising ask, ties by number
 };
 
 }  // namespace market

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/config/owners_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/util/hostlist.h"
+
+namespace market::config {
+namespace {
+
+constexpr std::size_t kMostNodes = 65536;  // as many as Slurm has in one cluster
+constexpr std::size_t kLongestAccount = 64;
+
+bool is_account(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestAccount &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+                  c == '-';
+         });
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+void read_nodes(Section& section, const NodeOwner& owner, Config& config) {
+  std::string written;
+  section.text("nodes", written);
+  const auto names = expand_hostlist(written, kMostNodes);
+  if (!names) {
+    return section.fault(
+        "nodes",
+        fmt::format("nodes as Slurm writes them, such as n[01-16],gpu1: {}", names.error().text));
+  }
+  for (const std::string& name : *names) {
+    if (!config.owners.emplace(name, owner).second) {
+      return section.fault("nodes", fmt::format("each node once, but {} comes twice", name));
+    }
+  }
+}
+
+}  // namespace
+
+void read_owners(Section& root, double highest, Config& config) {
+  if (!root.has("owners")) return;
+  for (Section& section : root.groups("owners")) {
+    NodeOwner owner;
+    section.text("account", owner.account);
+    owner.account = lower_case(owner.account);
+    if (!is_account(owner.account)) {
+      section.fault("account",
+                    fmt::format("an account of the ledger: 1 to {} letters, digits, '_', '.', '-'",
+                                kLongestAccount));
+    }
+    section.decimal("ask", highest, owner.ask);
+    if (!section.has("ask")) {
+      section.fault("ask", "credits for a billing unit and an hour, such as \"0.02\"");
+    }
+    read_nodes(section, owner, config);
+    section.refuse_unknown_keys();
+  }
+}
+
+}  // namespace market::config

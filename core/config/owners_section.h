@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The part of market.conf about whose nodes are whose.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/config/reader.h"
+
+namespace market::config {
+
+/// Reads `owners`, validated, into `config`; faults are noted in the document of `root`. Prices go
+/// up to `highest`.
+void read_owners(Section& root, double highest, Config& config);
+
+}  // namespace market::config
