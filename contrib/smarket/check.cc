@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
@@ -51,8 +52,9 @@ std::string missing_owners(const Config& config, const ledger::Ledger& books) {
   if (!accounts || missing.empty()) return "";
   for (const ledger::AccountInfo& info : *accounts) missing.erase(info.balance.account);
   if (missing.empty()) return "";
-  return fmt::format("; warning: no account {}, so what the nodes of these owners earn is the site's",
-                     fmt::join(missing, ", "));
+  return fmt::format(
+      "; warning: no account {}, so what the nodes of these owners earn is the site's",
+      fmt::join(missing, ", "));
 }
 
 /// The books are opened for writing where that is possible, which brings an older schema up to

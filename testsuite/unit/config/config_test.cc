@@ -296,5 +296,42 @@ RC_GTEST_PROP(Config, NoTextBreaksIt, (std::string text)) {
   if (!config) RC_ASSERT(config.error().text.find('\n') == std::string::npos);
 }
 
+TEST(Config, OwnersOfNodes) {
+  const auto config = load(R"(
+owners = ( { nodes = "n[08-10],gpu1"; account = "Lab-A"; ask = "0.02"; },
+           { nodes = "n11"; account = "lab-b"; ask = "0"; } );
+)");
+  ASSERT_TRUE(config) << config.error().text;
+  ASSERT_EQ(config->owners.size(), 5u);
+  EXPECT_EQ(config->owners.at("n08").account, "lab-a");
+  EXPECT_DOUBLE_EQ(config->owners.at("gpu1").ask, 0.02);
+  EXPECT_EQ(config->owners.at("n11").account, "lab-b");
+  EXPECT_TRUE(load("")->owners.empty());
+}
+
+TEST(Config, FaultsOfOwners) {
+  expect_fault(
+      "owners = ( { nodes = \"n[1-3]\"; account = \"a\"; ask = \"1\"; },\n"
+      "  { nodes = \"n3\"; account = \"b\"; ask = \"1\"; } );",
+      "3: owners[1].nodes: n3: each node once, but n3 comes twice");
+  expect_fault("owners = ( { nodes = \"n[3-1]\"; account = \"a\"; ask = \"1\"; } );",
+               "2: owners[0].nodes: n[3-1]: ");
+  expect_fault("owners = ( { account = \"a\"; ask = \"1\"; } );",
+               "2: owners[0].nodes: not given: ");
+  expect_fault("owners = ( { nodes = \"n1\"; ask = \"1\"; } );",
+               "2: owners[0].account: not given: ");
+  expect_fault("owners = ( { nodes = \"n1\"; account = \"@revenue\"; ask = \"1\"; } );",
+               "2: owners[0].account: @revenue: ");
+  expect_fault("owners = ( { nodes = \"n1\"; account = \"a\"; } );",
+               "2: owners[0].ask: not given: ");
+  expect_fault("owners = ( { nodes = \"n1\"; account = \"a\"; ask = \"-1\"; } );",
+               "2: owners[0].ask: -1: ");
+  expect_fault("owners = ( { nodes = \"n1\"; account = \"a\"; ask = 1; } );",
+               "2: owners[0].ask: 1: ");
+  expect_fault("owners = ( { nodes = \"n1\"; account = \"a\"; ask = \"1\"; nods = \"\"; } );",
+               "2: owners[0].nods: ");
+  expect_fault("owners = \"n1\";", "2: owners: n1: ");
+}
+
 }  // namespace
 }  // namespace market

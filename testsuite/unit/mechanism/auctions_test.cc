@@ -127,6 +127,28 @@ TEST(DvaAuction, PaysTheRunnerUp) {
   EXPECT_EQ(bids.stand(auction, nodes)[0].rate, 0.003);
 }
 
+TEST(DvaAuction, AsksWhatTheOwnersAsk) {
+  Config config;
+  config.floor_price = 0.36;
+  DvaAuction auction(config);
+  Bids bids;
+  bids.add(8, 4, 1000);
+  bids.add(0.3, 4, 1000);  // 0.0003 a second: below the site's 0.0004, not below 0.0002
+  const std::vector<NodeRoom> nodes = {{"n1", {{"cpu", 4}}, {{"cpu", 4}}, {}},
+                                       {"n2", {{"cpu", 4}}, {{"cpu", 4}}, 0.72},
+                                       {"n3", {{"cpu", 4}}, {{"cpu", 4}}, 0.18}};
+  auto standings = bids.stand(auction, nodes);
+  EXPECT_EQ(standings[0].nodes, std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(standings[1].nodes.empty());
+  ASSERT_EQ(standings[0].payments.size(), 1u);
+  EXPECT_NEAR(standings[0].payments[0], standings[0].rate, 1e-12);
+  EXPECT_GE(standings[0].rate, 4 * 0.18 / 3600);
+  bids.live[0].budget = 0.1;  // now it is below every ask
+  standings = bids.stand(auction, nodes);
+  EXPECT_EQ(standings[1].nodes, std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(standings[0].nodes.empty());
+}
+
 TEST(ContractMenuPrices, FallWithTimeAndAreFreeOnAnIdleCluster) {
   Config config;
   ContractMenuPrices prices(config);
