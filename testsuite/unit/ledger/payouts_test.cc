@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Owners of nodes: paid out of a run's charge, once, and part of its refunds.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "testsuite/unit/ledger/books.h"
