@@ -40,7 +40,9 @@ TEST(Hostlist, WhatIsNoListIsRefused) {
         "n[[1]]", "n[1]]", "n[ 1]", "a b",    "n[1234567890]", "n[+1]", "a\n"}) {
     const auto names = expand_hostlist(text, 100);
     EXPECT_FALSE(names) << text;
-    if (!names) EXPECT_FALSE(names.error().text.empty());
+    if (!names) {
+      EXPECT_FALSE(names.error().text.empty());
+    }
   }
 }
 
