@@ -12,15 +12,42 @@
 namespace market {
 namespace {
 
-/// Bounds are computed in another order than payments; a branch is passed over only when it is
-/// worse by more than rounding.
-constexpr double kBoundSlack = 1 - 1e-9;
-
 /// How much less an axis of availability is worth splitting than an axis of price (measured on the
 /// paper's settings).
-constexpr double kAvailabilityWeight = 1.5;
+constexpr double kAvailabilityWeight = 2;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kMost = std::numeric_limits<float>::max();
+constexpr float kUnlimited = std::numeric_limits<float>::infinity();
+
+/// Bounds below this are not told apart: single precision may have lost all digits of their parts.
+constexpr float kNothing = 1e-30F;
+/// Execution times of a bound end here, so that kNothing covers what their product can lose.
+constexpr float kLongest = 1e12F;
+constexpr float kLarge = 1e30F;
+/// Part of the budget that counts as left at least: less is not known well enough.
+constexpr float kLeastLeft = 1.0F / 64;
+
+using Flags = std::int32_t __attribute__((vector_size(16)));
+
+bool all(const Flags& flags) {
+  const auto halves = std::bit_cast<std::array<std::int64_t, 2>>(flags);
+  return (halves[0] & halves[1]) == -1;
+}
+
+/// The largest float that is not above `value` >= 0.
+float below(double value) {
+  if (value >= kMost) return kMost;
+  const auto nearest = static_cast<float>(value);
+  return nearest > value ? std::nextafter(nearest, 0.0F) : nearest;
+}
+
+/// The smallest float, or infinity, that is not below `value`.
+float above(double value) {
+  if (value > kMost) return kUnlimited;
+  const auto nearest = static_cast<float>(value);
+  return nearest < value ? std::nextafter(nearest, kMost) : nearest;
+}
 
 /// Coordinate `k` of a node in the space of the tree: square roots of prices, then availabilities.
 double coordinate(const AuctionNode& node, std::size_t k) {
@@ -59,19 +86,27 @@ std::size_t widest(std::span<const AuctionNode> nodes, std::span<const std::uint
 struct NodeIndex::Search {
   using Found = std::pair<double, std::uint32_t>;  ///< payment, node
 
+  /// What the bounds need to know of the task in one dimension, in single precision.
+  struct Wish {
+    float demand, workload, root;  ///< e, l, √l
+    float held;                    ///< e/B where l = 0, else 0
+  };
+
   Search(const NodeQuery& asked, std::size_t wanted)
-      : query(asked), count(wanted), roots(asked.workload.size()), held(asked.workload.size()) {
-    for (std::size_t k = 0; k < roots.size(); ++k) {
-      roots[k] = std::sqrt(query.workload[k]);
-      held[k] = query.workload[k] == 0 ? query.demand[k] : 0;
+      : query(asked),
+        count(wanted),
+        budget(below(asked.budget)),
+        slack(1 + 4 * static_cast<float>(asked.workload.size() + 8) *
+                      std::numeric_limits<float>::epsilon()),
+        shares(asked.workload.size()) {
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      const double workload = query.workload[k], held = workload == 0 ? query.demand[k] : 0;
+      wishes.push_back({below(query.demand[k]), below(workload), below(std::sqrt(workload)),
+                        held > 0 ? below(held / query.budget) : 0});
     }
-    prices.resize(roots.size());
-    available.resize(roots.size());
-    shares.resize(roots.size());
   }
 
-  double worst() const { return found.size() < count ? kInfinity : found.front().first; }
-
+  /// Keeps the offer if it is among the best.
   void add(const Found& offer) {
     if (found.size() == count) {
       if (!(offer < found.front())) return;
@@ -80,23 +115,35 @@ struct NodeIndex::Search {
     }
     found.push_back(offer);
     std::push_heap(found.begin(), found.end());
+    if (found.size() == count) {
+      limit = above(found.front().first * slack) + kNothing;
+    }
   }
 
   const NodeQuery& query;
   std::size_t count;
-  std::vector<double> roots;                      ///< √l
-  std::vector<double> held;                       ///< e where l = 0, else 0
-  std::vector<double> prices, available, shares;  ///< of the node at hand
-  std::vector<Found> found;                       ///< a heap, the worst on top
+  float budget;
+  float slack;               ///< more than what rounding can do to a bound
+  float limit = kUnlimited;  ///< nodes with a higher bound are not among the best
+  std::vector<Wish> wishes;
+  std::vector<double> shares;  ///< of the node at hand
+  std::vector<Found> found;    ///< a heap, the worst on top
 };
 
-double* NodeIndex::row(std::size_t level, std::size_t fork, std::size_t dimension, Row row) {
-  return levels_[level].data.data() + ((fork * dimensions_ + dimension) * kRows + row) * kBranches;
+std::span<NodeIndex::Axis> NodeIndex::axes(std::size_t level, std::size_t fork) {
+  return std::span(levels_[level].axes).subspan(fork * dimensions_, dimensions_);
 }
 
-const double* NodeIndex::row(std::size_t level, std::size_t fork, std::size_t dimension,
-                             Row row) const {
-  return levels_[level].data.data() + ((fork * dimensions_ + dimension) * kRows + row) * kBranches;
+std::span<const NodeIndex::Axis> NodeIndex::axes(std::size_t level, std::size_t fork) const {
+  return std::span(levels_[level].axes).subspan(fork * dimensions_, dimensions_);
+}
+
+std::span<const double> NodeIndex::prices_at(std::size_t position) const {
+  return std::span(values_).subspan(position * 2 * dimensions_, dimensions_);
+}
+
+std::span<const double> NodeIndex::available_at(std::size_t position) const {
+  return std::span(values_).subspan((position * 2 + 1) * dimensions_, dimensions_);
 }
 
 NodeIndex::NodeIndex(std::span<const AuctionNode> nodes)
@@ -113,14 +160,17 @@ NodeIndex::NodeIndex(std::span<const AuctionNode> nodes)
   arrange(nodes, node_at_, spread);
 
   add_level(nodes.size());
+  values_.reserve(2 * dimensions_ * nodes.size());
   for (std::size_t position = 0; position < nodes.size(); ++position) {
     const AuctionNode& node = nodes[node_at_[position]];
     position_of_[node_at_[position]] = static_cast<std::uint32_t>(position);
+    values_.insert(values_.end(), node.prices.begin(), node.prices.end());
+    values_.insert(values_.end(), node.available.begin(), node.available.end());
+    const std::size_t branch = position % kBranches;
+    const std::span<Axis> axes = this->axes(0, position / kBranches);
     for (std::size_t k = 0; k < dimensions_; ++k) {
-      const std::size_t fork = position / kBranches, branch = position % kBranches;
-      row(0, fork, k, kPrice)[branch] = node.prices[k];
-      row(0, fork, k, kRoot)[branch] = std::sqrt(node.prices[k]);
-      row(0, fork, k, kAvailable)[branch] = node.available[k];
+      axes[k].root[branch / kLanes][branch % kLanes] = below(std::sqrt(node.prices[k]));
+      axes[k].available[branch / kLanes][branch % kLanes] = above(node.available[k]);
     }
   }
   for (std::size_t level = 1; levels_.back().forks > 1; ++level) {
@@ -145,56 +195,40 @@ void NodeIndex::arrange(std::span<const AuctionNode> nodes, std::span<std::uint3
   arrange(nodes, order.subspan(middle), spread);
 }
 
-/// A level of forks for `branches`; places without a branch look like nodes with nothing available.
+/// A level of forks for `branches`; places without a branch look like dear nodes with less than
+/// nothing available.
 void NodeIndex::add_level(std::size_t branches) {
   Level& level = levels_.emplace_back();
   level.forks = (branches + kBranches - 1) / kBranches;
-  level.data.assign(level.forks * dimensions_ * kRows * kBranches, -1);
+  Axis nowhere;
+  std::fill_n(nowhere.root, kGroups, Lanes{} + kMost);
+  std::fill_n(nowhere.available, kGroups, Lanes{} - 1);
+  level.axes.assign(level.forks * dimensions_, nowhere);
 }
 
 void NodeIndex::summarize(std::size_t level, std::size_t branch) {
-  const std::size_t fork = branch / kBranches, place = branch % kBranches;
+  const std::span<const Axis> below = axes(level - 1, branch);
+  const std::span<Axis> above = axes(level, branch / kBranches);
+  const std::size_t place = branch % kBranches;
   for (std::size_t k = 0; k < dimensions_; ++k) {
-    Extent price, available;
+    float root = kMost, available = -1;
     for (std::size_t i = 0; i < kBranches; ++i) {
-      const double amount = row(level - 1, branch, k, kAvailable)[i];
-      if (amount < 0) continue;
-      available.add(amount);
-      price.add(row(level - 1, branch, k, kPrice)[i]);
+      root = std::min(root, below[k].root[i / kLanes][i % kLanes]);
+      available = std::max(available, below[k].available[i / kLanes][i % kLanes]);
     }
-    row(level, fork, k, kPrice)[place] = price.low;
-    row(level, fork, k, kRoot)[place] = std::sqrt(price.low);
-    row(level, fork, k, kAvailable)[place] = available.high;
-  }
-}
-
-void NodeIndex::refresh_available(std::size_t position) {
-  std::size_t branch = position / kBranches;
-  for (std::size_t level = 1; level < levels_.size(); ++level, branch /= kBranches) {
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      const double* below = row(level - 1, branch, k, kAvailable);
-      row(level, branch / kBranches, k, kAvailable)[branch % kBranches] =
-          *std::max_element(below, below + kBranches);
-    }
+    above[k].root[place / kLanes][place % kLanes] = root;
+    above[k].available[place / kLanes][place % kLanes] = available;
   }
 }
 
 std::vector<double> NodeIndex::prices(std::uint32_t node) const {
-  std::vector<double> values(dimensions_);
-  const std::size_t position = position_of_[node];
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    values[k] = row(0, position / kBranches, k, kPrice)[position % kBranches];
-  }
-  return values;
+  const auto values = prices_at(position_of_[node]);
+  return {values.begin(), values.end()};
 }
 
 std::vector<double> NodeIndex::available(std::uint32_t node) const {
-  std::vector<double> values(dimensions_);
-  const std::size_t position = position_of_[node];
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    values[k] = row(0, position / kBranches, k, kAvailable)[position % kBranches];
-  }
-  return values;
+  const auto values = available_at(position_of_[node]);
+  return {values.begin(), values.end()};
 }
 
 void NodeIndex::take(std::uint32_t node, std::span<const double> shares) {
@@ -205,75 +239,119 @@ void NodeIndex::take(std::uint32_t node, std::span<const double> shares) {
 
 void NodeIndex::set_available(std::uint32_t node, std::span<const double> available) {
   const std::size_t position = position_of_[node];
+  std::copy(available.begin(), available.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>((position * 2 + 1) * dimensions_));
+  std::size_t branch = position / kBranches;
   for (std::size_t k = 0; k < dimensions_; ++k) {
-    row(0, position / kBranches, k, kAvailable)[position % kBranches] = available[k];
+    axes(0, branch)[k].available[position % kBranches / kLanes][position % kLanes] =
+        above(available[k]);
   }
-  refresh_available(position);
+  for (std::size_t level = 1; level < levels_.size(); ++level, branch /= kBranches) {
+    summarize(level, branch);
+  }
 }
 
-/// Lower bounds of the payment on the branches of a fork; infinite where no node qualifies. Held
-/// space costs h credits per second for the whole time and leaves B − h, which buys no less than
-/// time R²/(B − h), R = Σ √(b l).
-void NodeIndex::bounds(std::size_t level, std::size_t fork, const Search& search,
-                       double* bound) const {
-  std::array<double, kBranches> root{}, held{}, lacking{};
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    const double* price = row(level, fork, k, kPrice);
-    const double* price_root = row(level, fork, k, kRoot);
-    const double* available = row(level, fork, k, kAvailable);
-    const double workload_root = search.roots[k], space = search.held[k];
-    const double demand = search.query.demand[k];
-    for (std::size_t i = 0; i < kBranches; ++i) {
-      lacking[i] = std::max(lacking[i], demand - available[i]);
+void NodeIndex::prefetch(std::size_t level, std::size_t fork) const {
+  for (const Axis& axis : axes(level, fork)) __builtin_prefetch(&axis);
+}
+
+/// Lower bounds of the payment on the branches of a fork, −1 for those without a node that
+/// qualifies and can be among the best. False, with `bound` unspecified, if there are no others.
+///
+/// Held space costs a part h of the budget for the whole time and leaves (1 − h) B, which buys no
+/// less than time R²/((1 − h) B), R = Σ √(b l).
+bool NodeIndex::bounds(std::span<const Axis> axes, const Search& search, Lanes* bound) const {
+  Lanes root[kGroups]{}, held[kGroups]{};
+  Flags closed[kGroups]{};
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Search::Wish& wish = search.wishes[k];
+#pragma GCC unroll 2
+    for (std::size_t group = 0; group < kGroups; ++group) {
+      closed[group] |= axes[k].available[group] < wish.demand;
+      root[group] += wish.root * axes[k].root[group];
     }
-    if (space > 0) {
-      for (std::size_t i = 0; i < kBranches; ++i) held[i] += space * price[i];
+    if (wish.held == 0) continue;
+#pragma GCC unroll 2
+    for (std::size_t group = 0; group < kGroups; ++group) {
+      held[group] += wish.held * axes[k].root[group] * axes[k].root[group];
+    }
+  }
+#pragma GCC unroll 2
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    Lanes left = 1 - held[group];
+    left = left > kLeastLeft ? left : Lanes{} + kLeastLeft;
+    const Lanes square = root[group] * root[group];
+    closed[group] |= held[group] > search.slack;
+    closed[group] |= square > search.limit * left;
+    bound[group] = closed[group] ? Lanes{} - 1 : square / left;
+  }
+  return !all(closed[0] & closed[1]);
+}
+
+/// Raises the bounds on nodes, of which no task takes more than they have or spends less than
+/// min(B, b·a).
+void NodeIndex::raise_bounds(std::span<const Axis> axes, std::size_t group, const Search& search,
+                             Lanes* bound) const {
+  Lanes time{}, unit{}, held{};
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Search::Wish& wish = search.wishes[k];
+    const Lanes& root = axes[k].root[group];
+    const Lanes& most = axes[k].available[group];
+    if (wish.workload == 0) {
+      held += wish.held * root * root;
     } else {
-      for (std::size_t i = 0; i < kBranches; ++i) root[i] += workload_root * price_root[i];
+      time += wish.workload / (most > kNothing ? most : Lanes{} + kNothing);
+      unit += root * (most > kNothing ? (most < kLarge ? most : Lanes{} + kLarge) : Lanes{}) * root;
     }
   }
-  const double budget = search.query.budget;
-  for (std::size_t i = 0; i < kBranches; ++i) {
-    const double left = budget - held[i];
-    bound[i] = root[i] * root[i] * (left > budget * 1e-12 ? budget / left : 1);
-    if (lacking[i] > 0 || left < -1e-12 * budget) bound[i] = kInfinity;
-  }
+  time = time > kNothing ? time : Lanes{};
+  unit += (held > kNothing ? held : Lanes{}) * search.budget;
+  const Lanes payment = (time < kLongest ? time : Lanes{} + kLongest) *
+                        (unit < search.budget ? unit : Lanes{} + search.budget);
+  const Lanes raised = payment > *bound ? payment : *bound;
+  *bound = *bound < 0 || raised > search.limit ? Lanes{} - 1 : raised;
 }
 
 void NodeIndex::search(std::size_t level, std::size_t fork, Search* search) const {
-  std::array<double, kBranches> bound;
-  bounds(level, fork, *search, bound.data());
-  std::array<std::size_t, kBranches> open;
+  struct Open {
+    float bound;
+    std::size_t branch;
+  };
+  std::array<Open, kBranches> open;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < kBranches; ++i) {
-    if (bound[i] == kInfinity || bound[i] * kBoundSlack > search->worst()) continue;
-    std::size_t place = count++;
-    for (; place > 0 && bound[open[place - 1]] > bound[i]; --place) open[place] = open[place - 1];
-    open[place] = i;
+  const std::span<const Axis> axes = this->axes(level, fork);
+  Lanes bound[kGroups];
+  if (!bounds(axes, *search, bound)) return;
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    if (level == 0) raise_bounds(axes, group, *search, &bound[group]);
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      const float least = bound[group][i];
+      if (least < 0) continue;
+      const std::size_t branch = fork * kBranches + group * kLanes + i;
+      if (level > 0) prefetch(level - 1, branch);
+      std::size_t place = count++;
+      for (; place > 0 && open[place - 1].bound > least; --place) open[place] = open[place - 1];
+      open[place] = {least, branch};
+    }
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (bound[open[i]] * kBoundSlack > search->worst()) return;
-    const std::size_t branch = fork * kBranches + open[i];
+  for (std::size_t i = 0; i < count && open[i].bound <= search->limit; ++i) {
     if (level > 0) {
-      this->search(level - 1, branch, search);
+      this->search(level - 1, open[i].branch, search);
     } else {
-      try_node(branch, search);
+      try_node(open[i].branch, search);
     }
   }
 }
 
 void NodeIndex::try_node(std::size_t position, Search* search) const {
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    search->prices[k] = row(0, position / kBranches, k, kPrice)[position % kBranches];
-    search->available[k] = row(0, position / kBranches, k, kAvailable)[position % kBranches];
-  }
+  const NodeQuery& query = search->query;
   LovraShares outcome;
-  if (!lovra({search->query.budget, search->query.workload, search->query.demand, search->prices,
-              search->available},
-             search->shares, &outcome)) {
+  if (!lovra(
+          {query.budget, query.workload, query.demand, prices_at(position), available_at(position)},
+          search->shares, &outcome)) {
     return;
   }
-  if (search->query.require_demand && !outcome.meets_demand) return;
+  if (query.require_demand && !outcome.meets_demand) return;
   search->add({outcome.payment, node_at_[position]});
 }
 
@@ -286,8 +364,9 @@ std::vector<NodeOffer> NodeIndex::cheapest(const NodeQuery& query, std::size_t c
   offers.reserve(search.found.size());
   for (const auto& [payment, node] : search.found) {
     NodeOffer offer{node, {}, std::vector<double>(dimensions_)};
-    lovra({query.budget, query.workload, query.demand, prices(node), available(node)}, offer.shares,
-          &offer.outcome);
+    const std::size_t position = position_of_[node];
+    lovra({query.budget, query.workload, query.demand, prices_at(position), available_at(position)},
+          offer.shares, &offer.outcome);
     offers.push_back(std::move(offer));
   }
   return offers;

@@ -4,9 +4,9 @@
 // self-organizing cloud", section 3.2).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,7 +38,11 @@ struct NodeOffer {
 /// A tree over prices and availability with eight branches at every fork. Each branch knows the
 /// lowest price and the highest availability of the nodes in it, so that it is passed over when no
 /// node in it has the demand available, or none can be cheaper than what was found: by Cauchy and
-/// Schwarz EP = (b·r)(Σ l/r) >= (Σ √(b l))², with equality where availability does not bind.
+/// Schwarz EP = (b·r)(Σ l/r) >= (Σ √(b l))², with equality where availability does not bind. Of a
+/// single node the bound is also EP >= min(B, b·a) Σ l/a, with equality where nothing else binds.
+///
+/// Branches are compared in single precision, always rounded so that a bound is too low rather than
+/// too high; what is left is compared by LOVRA itself, in double precision.
 class NodeIndex {
  public:
   explicit NodeIndex(std::span<const AuctionNode> nodes);
@@ -62,31 +66,43 @@ class NodeIndex {
  private:
   struct Search;
 
-  /// Forks of one height, one after another. A fork is D × 3 × 8 numbers: for each dimension the
-  /// eight branches' lowest prices, their square roots, and highest availabilities. On the lowest
-  /// level the branches are the nodes themselves.
+  /// Four branches of a fork; the compiler works on all four at once.
+  using Lanes = float __attribute__((vector_size(16)));
+  static constexpr std::size_t kLanes = 4, kGroups = 2, kBranches = kGroups * kLanes;
+
+  /// A fork in one dimension: the square roots of its branches' lowest prices (never above them),
+  /// and their highest availabilities (never below them). On the lowest level the branches are the
+  /// nodes themselves.
+  struct Axis {
+    Lanes root[kGroups], available[kGroups];
+  };
+
+  /// Forks of one height, one after another, of D axes each.
   struct Level {
     std::size_t forks = 0;
-    std::vector<double> data;
+    std::vector<Axis> axes;
   };
-  static constexpr std::size_t kBranches = 8;
-  enum Row { kPrice = 0, kRoot = 1, kAvailable = 2, kRows = 3 };
 
-  double* row(std::size_t level, std::size_t fork, std::size_t dimension, Row row);
-  const double* row(std::size_t level, std::size_t fork, std::size_t dimension, Row row) const;
+  std::span<Axis> axes(std::size_t level, std::size_t fork);
+  std::span<const Axis> axes(std::size_t level, std::size_t fork) const;
+  std::span<const double> prices_at(std::size_t position) const;
+  std::span<const double> available_at(std::size_t position) const;
   void arrange(std::span<const AuctionNode> nodes, std::span<std::uint32_t> order,
                std::span<const double> spread);
   void add_level(std::size_t branches);
   void summarize(std::size_t level, std::size_t branch);
-  void refresh_available(std::size_t position);
-  void bounds(std::size_t level, std::size_t fork, const Search& search, double* bound) const;
+  void prefetch(std::size_t level, std::size_t fork) const;
+  bool bounds(std::span<const Axis> axes, const Search& search, Lanes* bound) const;
+  void raise_bounds(std::span<const Axis> axes, std::size_t group, const Search& search,
+                    Lanes* bound) const;
   void search(std::size_t level, std::size_t fork, Search* search) const;
   void try_node(std::size_t position, Search* search) const;
 
   std::size_t dimensions_ = 0;
   std::vector<std::uint32_t> node_at_;  ///< node at each position of the tree's order
   std::vector<std::uint32_t> position_of_;
-  std::vector<Level> levels_;  ///< from the nodes up to a single fork
+  std::vector<double> values_;  ///< for each position D prices, then D availabilities
+  std::vector<Level> levels_;   ///< from the nodes up to a single fork
 };
 
 }  // namespace market

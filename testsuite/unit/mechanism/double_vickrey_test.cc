@@ -46,6 +46,19 @@ Market random_market(std::size_t tasks, std::size_t nodes, std::size_t dimension
   return market;
 }
 
+/// The same market in other units, so large or small that single precision has no number for them.
+void change_units(double amount, double money, double time, Market* market) {
+  for (AuctionNode& node : market->nodes) {
+    for (double& price : node.prices) price *= money / amount;
+    for (double& available : node.available) available *= amount;
+  }
+  for (AuctionTask& task : market->tasks) {
+    task.budget *= money;
+    for (double& demand : task.demand) demand *= amount;
+    for (double& workload : task.workload) workload *= amount * time;
+  }
+}
+
 struct Outcome {
   std::vector<TaskResult> results;
 
@@ -67,6 +80,11 @@ RC_GTEST_PROP(NodeIndexProperty, FindsWhatAScanFindsWhileAvailabilityChanges, ()
   SeededRandom random(*rc::gen::arbitrary<std::uint64_t>());
   const auto dimensions = static_cast<std::size_t>(*rc::gen::inRange(1, 6));
   Market market = random_market(12, 1 + random.below(400), dimensions, true, &random);
+  if (random.below(2) == 0) {
+    const auto unit = [&] { return std::pow(10, random.uniform(-60, 60)); };
+    const double amount = unit(), money = unit(), time = unit();
+    change_units(amount, money, time, &market);
+  }
   NodeIndex index(market.nodes);
   for (const AuctionTask& task : market.tasks) {
     const NodeQuery query{task.budget, task.workload, task.demand, random.below(2) == 0};
