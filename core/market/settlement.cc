@@ -176,9 +176,11 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     queued.job_id = job.id;
     queued.previous_lien = job.lien;
     std::vector<ledger::Payee> payees;
-    if (ran && !job.resettle) payees = payees_of(job, ended, charged - refunded);
-    for (const ledger::Payee& payee : payees) {
-      queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
+    if (ran) payees = payees_of(job, ended, charged - refunded);
+    if (!job.resettle || job.lien != Money()) {
+      for (const ledger::Payee& payee : payees) {
+        queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
+      }
     }
     queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
     if (job.lien != Money())
