@@ -11,6 +11,7 @@
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
+#include "core/util/account_name.h"
 
 namespace market::smarket {
 namespace {
@@ -135,12 +136,6 @@ std::optional<int> shown_by_slurmctld(const Common& common, const std::string& a
   if (!config && !common.config.empty()) return complain(config.error());
   if (config && access(config->database.c_str(), R_OK) == 0) return std::nullopt;
   return show_answered_balance(common, account);
-}
-
-std::string lower_case(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return name;
 }
 
 bool has_account(const Ledger& books, const std::string& name) {

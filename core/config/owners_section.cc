@@ -3,28 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "core/util/account_name.h"
 #include "core/util/hostlist.h"
 
 namespace market::config {
 namespace {
 
 constexpr std::size_t kMostNodes = 65536;  // as many as Slurm has in one cluster
-constexpr std::size_t kLongestAccount = 64;
-
-bool is_account(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestAccount &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-                  c == '-';
-         });
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 void read_nodes(Section& section, const NodeOwner& owner, Config& config) {
   std::string written;
@@ -50,10 +35,10 @@ void read_owners(Section& root, double highest, Config& config) {
     NodeOwner owner;
     section.text("account", owner.account);
     owner.account = lower_case(owner.account);
-    if (!is_account(owner.account)) {
+    if (!is_account_name(owner.account)) {
       section.fault("account",
                     fmt::format("an account of the ledger: 1 to {} letters, digits, '_', '.', '-'",
-                                kLongestAccount));
+                                kLongestAccountName));
     }
     section.decimal("ask", highest, owner.ask);
     if (!section.has("ask")) {

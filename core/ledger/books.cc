@@ -104,14 +104,6 @@ void bind_segment(Statement& statement, const Segment& segment) {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::optional<AccountRow> find_account(Database& database, std::string_view name) {
   Statement query =
       database.prepare(fmt::format("SELECT {} FROM account WHERE name = ?", kAccountColumns));

@@ -12,11 +12,9 @@
 #include "core/ledger/ledger.h"
 #include "core/ledger/schema.h"
 #include "core/ledger/sqlite.h"
+#include "core/util/account_name.h"
 
 namespace market::ledger {
-
-/// Account names as stored: ASCII lower case, as Slurm keeps them.
-std::string lower_case(std::string_view text);
 
 struct AccountRow {
   std::int64_t id = 0;

@@ -16,14 +16,10 @@ namespace {
 constexpr std::size_t kMaxName = 64;
 
 void require_name(const std::string& name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-  };
-  if (name.empty() || name.size() > kMaxName || !std::all_of(name.begin(), name.end(), allowed)) {
+  if (!is_account_name(name)) {
     throw Failure{
         fmt::format("account name '{}': 1 to {} letters, digits, '_', '.' and '-' are allowed",
-                    name.substr(0, kMaxName), kMaxName)};
+                    name.substr(0, kLongestAccountName), kLongestAccountName)};
   }
 }
 

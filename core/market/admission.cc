@@ -8,6 +8,7 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -319,10 +320,11 @@ Answer Market::decide(Draft draft, Time now) {
 
 Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   Money total, waiting, cheapest = provisional.tasks.front().terms.price;
-  Time starts = 0, ends = 0;
+  Time starts = 0, ends = 0, free_after = provisional.tasks.front().terms.free_after;
   std::uint32_t funded = 0;
   for (const auto& task : provisional.tasks) {
     cheapest = std::min(cheapest, task.terms.price);
+    free_after = std::min(free_after, task.terms.free_after);
     if (!task.funded) {
       waiting += task.terms.price;
       continue;
@@ -341,11 +343,11 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   comment.token = provisional.token;
   comment.account = account;
   comment.rule = first.rule;
-  comment.price =
-      cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
+  // Should everything be forgotten before the tasks are seen, nobody pays too much.
+  comment.price = cheapest;
+  comment.free_after = free_after;
   comment.start = first.start;
   comment.end = first.promised_end;
-  comment.free_after = first.free_after;
   comment.submitted = now;
   comment.waiting = funded == 0;
   comment.budget = draft.texts.budget;

@@ -9,6 +9,7 @@
 #include "core/market/market.h"
 #include "core/market/text.h"
 #include "core/plan/whole_nodes.h"
+#include "core/util/account_name.h"
 
 namespace market {
 

@@ -20,8 +20,8 @@ struct Terms {
   Time start = 0;         ///< planned; moves when the job can start earlier or its place is lost
   Time promised_end = 0;  ///< completion promised at acceptance; 0: none, as in every auction
   std::string rule;       ///< name and version of the rule that made the price
-  Time free_after =
-      0;  ///< the ex-post price of a late run: all until then, nothing after; 0: `late`
+  /// The ex-post price of a late run: all until then, nothing after. 0: the rule `late` decides.
+  Time free_after = 0;
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }

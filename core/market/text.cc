@@ -35,14 +35,6 @@ std::string prefixed(std::string_view text) {
   return result;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string short_number(double value) {
   std::string text = fmt::format("{:.4f}", value);
   while (text.back() == '0') text.pop_back();

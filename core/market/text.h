@@ -21,9 +21,6 @@ inline std::string_view or_empty(const char* text) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-/// ASCII letters made small, as Slurm does with account names.
-std::string lower_case(std::string_view text);
-
 /// "128 core-hours" style number: at most four decimals, none that are zero.
 std::string short_number(double value);
 

@@ -75,11 +75,17 @@ Result<std::vector<std::string>> numbers_of(std::string_view text, std::size_t m
   return numbers;
 }
 
+Error too_long() {
+  return {fmt::format("names have at most {} characters", kLongestName)};
+}
+
 Result<std::vector<std::string>> names_of(std::string_view item, std::size_t most) {
   std::vector<std::string> names{""};
   while (!item.empty()) {
     const std::size_t plain = static_cast<std::size_t>(
         std::find_if_not(item.begin(), item.end(), is_plain) - item.begin());
+    // All names of an item grow alike but for the width of their numbers.
+    if (names.front().size() + plain > kLongestName) return tl::unexpected(too_long());
     for (std::string& name : names) name += item.substr(0, plain);
     item.remove_prefix(plain);
     if (item.empty()) break;
@@ -97,9 +103,9 @@ Result<std::vector<std::string>> names_of(std::string_view item, std::size_t mos
     item.remove_prefix(end + 1);
   }
   if (names.front().empty()) return fail("a name is missing");
-  if (names.front().size() > kLongestName) {
-    return fail(fmt::format("names have at most {} characters", kLongestName));
-  }
+  const bool fit = std::all_of(names.begin(), names.end(),
+                               [](const std::string& name) { return name.size() <= kLongestName; });
+  if (!fit) return tl::unexpected(too_long());
   return names;
 }
 

@@ -56,5 +56,12 @@ TEST(Hostlist, ThereIsABound) {
   EXPECT_FALSE(expand_hostlist(std::string(300, 'a'), 100));
 }
 
+// The tail would be written behind each of the names.
+TEST(Hostlist, NamesThatGrowTooLongAreRefusedBeforeTheyAreMade) {
+  EXPECT_FALSE(expand_hostlist("n[1-65536]" + std::string(1'000'000, 'x'), 65536));
+  EXPECT_FALSE(expand_hostlist(std::string(254, 'x') + "[9-10]", 100));
+  EXPECT_TRUE(expand_hostlist(std::string(254, 'x') + "[8-9]", 100));
+}
+
 }  // namespace
 }  // namespace market
