@@ -239,7 +239,7 @@ std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& s
   const auto full = static_cast<std::size_t>(span.full);
   const std::size_t count = result.size();
   const double scale = scale_for(largest_total(parts, span));
-  full_.seconds = slot_seconds_;
+  full_.seconds = full > 0 ? slot_seconds_ : 0;  // a whole slot may cost more than the scale holds
   lead_.seconds = span.lead;
   tail_.seconds = span.tail;
   Holding* holdings[] = {&full_, &lead_, &tail_};
