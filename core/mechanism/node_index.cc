@@ -30,9 +30,11 @@ constexpr float kLeastLeft = 1.0F / 64;
 
 using Flags = std::int32_t __attribute__((vector_size(16)));
 
-bool all(const Flags& flags) {
-  const auto halves = std::bit_cast<std::array<std::int64_t, 2>>(flags);
-  return (halves[0] & halves[1]) == -1;
+/// A bit for each lane whose flag is set.
+unsigned bits(const Flags& flags) {
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(flags & Flags{1, 2, 4, 8});
+  const std::uint64_t both = halves[0] | halves[1];
+  return static_cast<unsigned>(both | both >> 32) & 15;
 }
 
 /// The largest float that is not above `value` >= 0.
@@ -88,8 +90,9 @@ struct NodeIndex::Search {
 
   /// What the bounds need to know of the task in one dimension, in single precision.
   struct Wish {
-    float demand, workload, root;  ///< e, l, √l
-    float held;                    ///< e/B where l = 0, else 0
+    Lanes demand, root, held;  ///< e, √l; e/B where l = 0, else 0
+    float workload;            ///< l
+    bool holds;                ///< held is not 0
   };
 
   Search(const NodeQuery& asked, std::size_t wanted)
@@ -101,8 +104,9 @@ struct NodeIndex::Search {
         shares(asked.workload.size()) {
     for (std::size_t k = 0; k < shares.size(); ++k) {
       const double workload = query.workload[k], held = workload == 0 ? query.demand[k] : 0;
-      wishes.push_back({below(query.demand[k]), below(workload), below(std::sqrt(workload)),
-                        held > 0 ? below(held / query.budget) : 0});
+      const float part = held > 0 ? below(held / query.budget) : 0;
+      wishes.push_back({Lanes{} + below(query.demand[k]), Lanes{} + below(std::sqrt(workload)),
+                        Lanes{} + part, below(workload), part > 0});
     }
   }
 
@@ -166,12 +170,7 @@ NodeIndex::NodeIndex(std::span<const AuctionNode> nodes)
     position_of_[node_at_[position]] = static_cast<std::uint32_t>(position);
     values_.insert(values_.end(), node.prices.begin(), node.prices.end());
     values_.insert(values_.end(), node.available.begin(), node.available.end());
-    const std::size_t branch = position % kBranches;
-    const std::span<Axis> axes = this->axes(0, position / kBranches);
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      axes[k].root[branch / kLanes][branch % kLanes] = below(std::sqrt(node.prices[k]));
-      axes[k].available[branch / kLanes][branch % kLanes] = above(node.available[k]);
-    }
+    show_node(position);
   }
   for (std::size_t level = 1; levels_.back().forks > 1; ++level) {
     const std::size_t branches = levels_.back().forks;
@@ -204,6 +203,18 @@ void NodeIndex::add_level(std::size_t branches) {
   std::fill_n(nowhere.root, kGroups, Lanes{} + kMost);
   std::fill_n(nowhere.available, kGroups, Lanes{} - 1);
   level.axes.assign(level.forks * dimensions_, nowhere);
+}
+
+/// A node with nothing left of some kind serves no task that wants any, so its price of that kind
+/// must not make its neighbours look cheap.
+void NodeIndex::show_node(std::size_t position) {
+  const std::span<Axis> axes = this->axes(0, position / kBranches);
+  const std::size_t group = position % kBranches / kLanes, lane = position % kLanes;
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    const double available = available_at(position)[k];
+    axes[k].root[group][lane] = available > 0 ? below(std::sqrt(prices_at(position)[k])) : kMost;
+    axes[k].available[group][lane] = above(available);
+  }
 }
 
 void NodeIndex::summarize(std::size_t level, std::size_t branch) {
@@ -241,59 +252,64 @@ void NodeIndex::set_available(std::uint32_t node, std::span<const double> availa
   const std::size_t position = position_of_[node];
   std::copy(available.begin(), available.end(),
             values_.begin() + static_cast<std::ptrdiff_t>((position * 2 + 1) * dimensions_));
+  show_node(position);
   std::size_t branch = position / kBranches;
-  for (std::size_t k = 0; k < dimensions_; ++k) {
-    axes(0, branch)[k].available[position % kBranches / kLanes][position % kLanes] =
-        above(available[k]);
-  }
   for (std::size_t level = 1; level < levels_.size(); ++level, branch /= kBranches) {
     summarize(level, branch);
   }
 }
 
 void NodeIndex::prefetch(std::size_t level, std::size_t fork) const {
-  for (const Axis& axis : axes(level, fork)) __builtin_prefetch(&axis);
+  const Axis* axes = &levels_[level].axes[fork * dimensions_];
+  for (std::size_t k = 0; k < dimensions_; ++k) __builtin_prefetch(axes + k);
 }
 
-/// Lower bounds of the payment on the branches of a fork, −1 for those without a node that
-/// qualifies and can be among the best. False, with `bound` unspecified, if there are no others.
+/// A bit for each branch of a fork that may hold a node which qualifies and is among the best, and
+/// lower bounds of the payment there.
 ///
 /// Held space costs a part h of the budget for the whole time and leaves (1 − h) B, which buys no
 /// less than time R²/((1 − h) B), R = Σ √(b l).
-bool NodeIndex::bounds(std::span<const Axis> axes, const Search& search, Lanes* bound) const {
+[[gnu::always_inline]] inline unsigned NodeIndex::open_branches(const Axis* axes,
+                                                                const Search& search,
+                                                                Lanes* bound) const {
   Lanes root[kGroups]{}, held[kGroups]{};
   Flags closed[kGroups]{};
-  for (std::size_t k = 0; k < axes.size(); ++k) {
-    const Search::Wish& wish = search.wishes[k];
+  const Search::Wish* wish = search.wishes.data();
+  for (std::size_t k = 0; k < dimensions_; ++k, ++wish, ++axes) {
 #pragma GCC unroll 2
     for (std::size_t group = 0; group < kGroups; ++group) {
-      closed[group] |= axes[k].available[group] < wish.demand;
-      root[group] += wish.root * axes[k].root[group];
+      closed[group] |= axes->available[group] < wish->demand;
+      root[group] += wish->root * axes->root[group];
     }
-    if (wish.held == 0) continue;
+    if (!wish->holds) continue;
 #pragma GCC unroll 2
     for (std::size_t group = 0; group < kGroups; ++group) {
-      held[group] += wish.held * axes[k].root[group] * axes[k].root[group];
+      held[group] += wish->held * axes->root[group] * axes->root[group];
     }
   }
+  unsigned open = 0;
 #pragma GCC unroll 2
   for (std::size_t group = 0; group < kGroups; ++group) {
     Lanes left = 1 - held[group];
     left = left > kLeastLeft ? left : Lanes{} + kLeastLeft;
-    const Lanes square = root[group] * root[group];
-    closed[group] |= held[group] > search.slack;
-    closed[group] |= square > search.limit * left;
-    bound[group] = closed[group] ? Lanes{} - 1 : square / left;
+    root[group] *= root[group];
+    held[group] = held[group] > search.slack ? Lanes{} : left;
+    closed[group] |= held[group] == 0;
+    closed[group] |= root[group] > search.limit * held[group];
+    open |= bits(~closed[group]) << group * kLanes;
   }
-  return !all(closed[0] & closed[1]);
+  if (open == 0) return 0;
+#pragma GCC unroll 2
+  for (std::size_t group = 0; group < kGroups; ++group) bound[group] = root[group] / held[group];
+  return open;
 }
 
 /// Raises the bounds on nodes, of which no task takes more than they have or spends less than
 /// min(B, b·a).
-void NodeIndex::raise_bounds(std::span<const Axis> axes, std::size_t group, const Search& search,
+void NodeIndex::raise_bounds(const Axis* axes, std::size_t group, const Search& search,
                              Lanes* bound) const {
   Lanes time{}, unit{}, held{};
-  for (std::size_t k = 0; k < axes.size(); ++k) {
+  for (std::size_t k = 0; k < dimensions_; ++k) {
     const Search::Wish& wish = search.wishes[k];
     const Lanes& root = axes[k].root[group];
     const Lanes& most = axes[k].available[group];
@@ -308,38 +324,50 @@ void NodeIndex::raise_bounds(std::span<const Axis> axes, std::size_t group, cons
   unit += (held > kNothing ? held : Lanes{}) * search.budget;
   const Lanes payment = (time < kLongest ? time : Lanes{} + kLongest) *
                         (unit < search.budget ? unit : Lanes{} + search.budget);
-  const Lanes raised = payment > *bound ? payment : *bound;
-  *bound = *bound < 0 || raised > search.limit ? Lanes{} - 1 : raised;
+  *bound = payment > *bound ? payment : *bound;
 }
 
-void NodeIndex::search(std::size_t level, std::size_t fork, Search* search) const {
-  struct Open {
-    float bound;
-    std::size_t branch;
-  };
-  std::array<Open, kBranches> open;
-  std::size_t count = 0;
-  const std::span<const Axis> axes = this->axes(level, fork);
+/// Above the level of nodes.
+void NodeIndex::search_fork(std::size_t level, std::size_t fork, Search* search) const {
   Lanes bound[kGroups];
-  if (!bounds(axes, *search, bound)) return;
-  for (std::size_t group = 0; group < kGroups; ++group) {
-    if (level == 0) raise_bounds(axes, group, *search, &bound[group]);
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const float least = bound[group][i];
-      if (least < 0) continue;
-      const std::size_t branch = fork * kBranches + group * kLanes + i;
-      if (level > 0) prefetch(level - 1, branch);
-      std::size_t place = count++;
-      for (; place > 0 && open[place - 1].bound > least; --place) open[place] = open[place - 1];
-      open[place] = {least, branch};
-    }
+  const unsigned open = open_branches(&levels_[level].axes[fork * dimensions_], *search, bound);
+  for (unsigned rest = open; rest != 0; rest &= rest - 1) {
+    prefetch(level - 1, fork * kBranches + static_cast<std::size_t>(std::countr_zero(rest)));
   }
-  for (std::size_t i = 0; i < count && open[i].bound <= search->limit; ++i) {
-    if (level > 0) {
-      this->search(level - 1, open[i].branch, search);
-    } else {
-      try_node(open[i].branch, search);
+  if (level == 1) {
+    for (unsigned rest = open; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+      if (bound[i / kLanes][i % kLanes] > search->limit) continue;
+      search_nodes(fork * kBranches + i, search);
     }
+    return;
+  }
+  std::array<std::pair<float, std::size_t>, kBranches> sorted;
+  std::size_t count = 0;
+  for (unsigned rest = open; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    const float least = bound[i / kLanes][i % kLanes];
+    std::size_t place = count++;
+    for (; place > 0 && sorted[place - 1].first > least; --place) sorted[place] = sorted[place - 1];
+    sorted[place] = {least, fork * kBranches + i};
+  }
+  for (std::size_t i = 0; i < count && sorted[i].first <= search->limit; ++i) {
+    search_fork(level - 1, sorted[i].second, search);
+  }
+}
+
+void NodeIndex::search_nodes(std::size_t fork, Search* search) const {
+  Lanes bound[kGroups];
+  const Axis* axes = &levels_[0].axes[fork * dimensions_];
+  const unsigned open = open_branches(axes, *search, bound);
+  if (open == 0) return;
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    raise_bounds(axes, group, *search, &bound[group]);
+  }
+  for (unsigned rest = open; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    if (bound[i / kLanes][i % kLanes] > search->limit) continue;
+    try_node(fork * kBranches + i, search);
   }
 }
 
@@ -359,7 +387,11 @@ std::vector<NodeOffer> NodeIndex::cheapest(const NodeQuery& query, std::size_t c
   std::vector<NodeOffer> offers;
   if (node_at_.empty() || count == 0) return offers;
   Search search(query, count);
-  this->search(levels_.size() - 1, 0, &search);
+  if (levels_.size() > 1) {
+    search_fork(levels_.size() - 1, 0, &search);
+  } else {
+    search_nodes(0, &search);
+  }
   std::sort_heap(search.found.begin(), search.found.end());
   offers.reserve(search.found.size());
   for (const auto& [payment, node] : search.found) {

@@ -42,7 +42,9 @@ struct NodeOffer {
 /// single node the bound is also EP >= min(B, b·a) Σ l/a, with equality where nothing else binds.
 ///
 /// Branches are compared in single precision, always rounded so that a bound is too low rather than
-/// too high; what is left is compared by LOVRA itself, in double precision.
+/// too high; what is left is compared by LOVRA itself, in double precision. Of 10^5 nodes on the
+/// paper's settings a query looks at the bounds of 5 to 15 in a hundred, and at fewer than one in a
+/// thousand with LOVRA.
 class NodeIndex {
  public:
   explicit NodeIndex(std::span<const AuctionNode> nodes);
@@ -73,7 +75,7 @@ class NodeIndex {
   /// A fork in one dimension: the square roots of its branches' lowest prices (never above them),
   /// and their highest availabilities (never below them). On the lowest level the branches are the
   /// nodes themselves.
-  struct Axis {
+  struct alignas(64) Axis {
     Lanes root[kGroups], available[kGroups];
   };
 
@@ -90,12 +92,13 @@ class NodeIndex {
   void arrange(std::span<const AuctionNode> nodes, std::span<std::uint32_t> order,
                std::span<const double> spread);
   void add_level(std::size_t branches);
+  void show_node(std::size_t position);
   void summarize(std::size_t level, std::size_t branch);
   void prefetch(std::size_t level, std::size_t fork) const;
-  bool bounds(std::span<const Axis> axes, const Search& search, Lanes* bound) const;
-  void raise_bounds(std::span<const Axis> axes, std::size_t group, const Search& search,
-                    Lanes* bound) const;
-  void search(std::size_t level, std::size_t fork, Search* search) const;
+  unsigned open_branches(const Axis* axes, const Search& search, Lanes* bound) const;
+  void raise_bounds(const Axis* axes, std::size_t group, const Search& search, Lanes* bound) const;
+  void search_fork(std::size_t level, std::size_t fork, Search* search) const;
+  void search_nodes(std::size_t fork, Search* search) const;
   void try_node(std::size_t position, Search* search) const;
 
   std::size_t dimensions_ = 0;

@@ -39,7 +39,7 @@ Market random_market(std::size_t tasks, std::size_t nodes, std::size_t dimension
     for (std::size_t k = 0; k < dimensions; ++k) {
       const bool space = spaces && k > 0 && random->below(3) == 0;
       task.workload.push_back(space ? 0 : random->uniform(1, 20));
-      task.demand.push_back(random->uniform(0.1, 4));
+      task.demand.push_back(space && random->below(2) == 0 ? 0 : random->uniform(0.1, 4));
     }
     market.tasks.push_back(std::move(task));
   }
