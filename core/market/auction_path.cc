@@ -15,6 +15,7 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
+constexpr Time kKeepEvery = 60;                // seconds between two comments of a run, at least
 
 Money money_of(double credits) {
   return Money::from_credits(std::max(0.0, credits)).value_or(Money());
@@ -96,7 +97,7 @@ std::vector<NodeRoom> Market::node_rooms() const {
 }
 
 // What a run owes grows by its rate for the seconds it ran since it was last looked at; a run found
-// again after a crash is charged its first rate from its start on.
+// again after a crash goes on from what its comment tells.
 void Market::accrue(Job& job, Time ran) {
   if (ran <= job.accrued_ran) return;
   job.accrued += job.standing.rate * static_cast<double>(ran - job.accrued_ran);
@@ -104,8 +105,34 @@ void Market::accrue(Job& job, Time ran) {
   job.accrued_ran = ran;
 }
 
+// What a run owed when its comment was last written, if the comment is of this very run.
+void Market::resume(Job& job, const Comment& comment, Time run_start) const {
+  if (run_start == 0 || comment.run_start != run_start) return;
+  job.accrued = comment.accrued;
+  job.accrued_ran = comment.ran;
+  job.standing.rate = comment.rate;
+}
+
+// From the comment the run goes on after a crash; while its rate stays that is exact.
+void Market::keep_rate(Job& job, Time now) {
+  if (job.kept_rate == job.standing.rate) return;
+  job.kept_rate = job.standing.rate;
+  job.kept_at = now;
+  job.comment_due = true;
+}
+
+// Bids that wait and were made under another auction's rule cost from now on what this one's says.
+void Market::join_auction(Time now) {
+  for (Job* job : in_order(Phase::kConfirmed)) {
+    if (job->terms.auctioned() && job->terms.rule != auction_->rule()) {
+      rejoin(*job, job->bid.request, now);
+    }
+  }
+}
+
 void Market::hold_auction(Time now) {
   if (auction_ == nullptr) return;
+  join_auction(now);
   std::vector<Job*> owners;
   const std::vector<LiveBid> bids = live_bids(&owners);
   const bool all_stood =
@@ -123,9 +150,7 @@ void Market::hold_auction(Time now) {
     job.stood = true;
     if (job.phase == Phase::kRunning) {
       accrue(job, job.ran);
-    } else if (job.terms.rule != auction_->rule()) {
-      job.terms.rule = auction_->rule();
-      job.comment_due = true;
+      if (now >= job.kept_at + std::max(config_.auction_period, kKeepEvery)) keep_rate(job, now);
     }
   }
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/market/text.h"
@@ -21,6 +23,13 @@ std::string text_of(const Json& object, const char* key) {
 Time time_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<Time>() : 0;
+}
+
+// A finite amount that is not negative, else 0.
+double amount_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  const double amount = found != object.end() && found->is_number() ? found->get<double>() : 0;
+  return std::isfinite(amount) ? std::max(0.0, amount) : 0;
 }
 
 std::optional<Money> money_of(const Json& object, const char* key) {
@@ -53,6 +62,12 @@ std::string write_comment(const Comment& comment) {
     inner["rule"] = comment.rule;
     if (!comment.budget.empty()) inner["budget"] = comment.budget;
     if (!comment.value.empty()) inner["value"] = comment.value;
+    if (comment.run_start != 0) {
+      inner["run_start"] = comment.run_start;
+      inner["ran"] = comment.ran;
+      inner["accrued"] = comment.accrued;
+      inner["rate"] = comment.rate;
+    }
     if (comment.waiting) inner["waiting"] = true;
     if (!comment.seats.empty()) inner["seats"] = comment.seats;
   }
@@ -77,6 +92,10 @@ std::optional<Comment> read_comment(std::string_view text) {
   comment.end = time_of(inner, "end");
   comment.free_after = time_of(inner, "free_after");
   comment.submitted = time_of(inner, "submitted");
+  comment.run_start = time_of(inner, "run_start");
+  comment.ran = std::max<Time>(0, time_of(inner, "ran"));
+  comment.accrued = amount_of(inner, "accrued");
+  comment.rate = amount_of(inner, "rate");
   comment.waiting = inner.contains("waiting");
   comment.settled = inner.contains("charged");
   const auto price = money_of(inner, comment.settled ? "quoted" : "price");

@@ -2,6 +2,7 @@
 // The market's word on a job: small JSON in its admin_comment, which users cannot set.
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
+//   running in an auction   the same with "run_start":T,"ran":S,"accrued":C,"rate":R
 //   waiting   the same with "waiting":true
 //   ended
 //   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1"}}
@@ -23,6 +24,10 @@ struct Comment {
   Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
   Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
   std::string seats;    ///< the planned place, when it is short enough to be kept; see convert.h
+  Time run_start = 0;   ///< of a run in an auction, else 0; the next three are of this run
+  Time ran = 0;         ///< seconds for which it owes `accrued`
+  double accrued = 0;   ///< credits
+  double rate = 0;      ///< credits per second since then
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
   std::string budget, value;  ///< the bid as it was typed; one of them is empty

@@ -26,6 +26,12 @@ std::string Market::comment_of(const Job& job) const {
   comment.waiting = job.phase == Phase::kWaiting;
   comment.budget = job.texts.budget;
   comment.value = job.texts.value;
+  if (job.phase == Phase::kRunning && job.terms.auctioned()) {
+    comment.run_start = job.run_start;
+    comment.ran = job.accrued_ran;
+    comment.accrued = job.accrued;
+    comment.rate = job.standing.rate;
+  }
   std::string text = write_comment(comment);
   if (!job.placed || job.phase != Phase::kConfirmed) return text;
   comment.seats = text_of(job.placement, bookings_.plan().nodes());
@@ -200,6 +206,7 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
     request = base;
   }
   job.bid.request = *request;
+  resume(job, comment, seen.start);
   claim_open_lien(job);
   resettle_old_runs(seen, now);
   job.phase = comment.waiting ? Phase::kWaiting : Phase::kConfirmed;
@@ -287,7 +294,8 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
   job.settled_comment.clear();
   job.run_start = job.run_end = 0;
   job.accrued = 0;
-  job.accrued_ran = job.ran = 0;
+  job.accrued_ran = job.ran = job.kept_at = 0;
+  job.kept_rate = 0;
   job.stood = false;
   job.reserved = job.bound = job.revoked = false;
   job.reason_set.clear();

@@ -156,6 +156,9 @@ class Market {
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
   std::vector<NodeRoom> node_rooms() const;
   void accrue(Job& job, Time ran);
+  void resume(Job& job, const Comment& comment, Time run_start) const;
+  void keep_rate(Job& job, Time now);
+  void join_auction(Time now);
   void hold_auction(Time now);
   std::uint32_t job_factor(const Job& job) const;
   Money owed(const Job& job, const market_job_t& ended, Time elapsed) const;

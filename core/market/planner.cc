@@ -187,6 +187,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.cause = Cause::kNone;
     job.run_start = seen.start;
     job.run_end = 0;
+    if (job.terms.auctioned()) keep_rate(job, now);
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
   }

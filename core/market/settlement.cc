@@ -125,6 +125,9 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
   if (auto tres = parse_tres(or_empty(ended.tres_req)))
     job.bid.request.demand.tres = std::move(*tres);
+  job.bid_made = comment->submitted != 0 ? comment->submitted : ended.submit;
+  if (auto worth = parse_worth(comment->budget, comment->value)) job.bid.worth = *worth;
+  resume(job, *comment, ended.start);
   job.phase = comment->waiting ? Phase::kWaiting : Phase::kConfirmed;
   claim_open_lien(job);
   if (comment->settled) {

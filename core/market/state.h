@@ -69,6 +69,8 @@ struct Job {
   bool stood = false;             ///< `standing` is of an auction with the bid as it is now
   double accrued = 0;             ///< credits owed for the first `accrued_ran` seconds of the run
   Time accrued_ran = 0, ran = 0;  ///< seconds without suspended ones
+  Time kept_at = 0;               ///< when the run's comment was last told a new rate
+  double kept_rate = 0;           ///< that rate
 
   std::uint64_t fingerprint = 0;  ///< of what the price depends on
   Time begin = 0, deadline = 0;   ///< as Slurm has them
