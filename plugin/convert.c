@@ -241,29 +241,54 @@ const uint64_t* convert_cores(bitstr_t* bits, uint32_t first, uint32_t count, ar
   return NULL;
 }
 
+// The nodes of a run in their order. Slurm keeps no bitmap of a job that had ended before it was
+// started anew, but the names.
+static const node_record_t** held_nodes(const job_resources_t* held, arena_t* arena,
+                                        uint32_t* count) {
+  const node_record_t** nodes = arena_array(arena, held->nhosts, sizeof(*nodes));
+  char *names, *name, *rest = NULL;
+
+  *count = 0;
+  if (held->node_bitmap) {
+    bitoff_t last = MIN(bit_fls(held->node_bitmap), (bitoff_t)node_record_count - 1);
+
+    for (bitoff_t i = bit_ffs(held->node_bitmap); i >= 0 && i <= last; i++)
+      if (*count < held->nhosts && bit_test(held->node_bitmap, i) && node_record_table_ptr[i])
+        nodes[(*count)++] = node_record_table_ptr[i];
+    return nodes;
+  }
+  names = xstrdup(expanded(held->nodes, arena));
+  for (name = names ? strtok_r(names, ",", &rest) : NULL; name && *count < held->nhosts;
+       name = strtok_r(NULL, ",", &rest)) {
+    const node_record_t* node = find_node_record(name);
+
+    if (!node) break;  // where the cores of the others begin can no longer be told
+    nodes[(*count)++] = node;
+  }
+  xfree(names);
+  return nodes;
+}
+
 static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t* out) {
   const job_resources_t* held = job->job_resrcs;
-  uint32_t first_core = 0, host = 0;
+  const node_record_t** nodes;
+  uint32_t first_core = 0;
   market_alloc_t* allocs;
-  bitoff_t last;
 
-  if (!held || !held->node_bitmap) return;
-  allocs = arena_array(arena, bit_set_count(held->node_bitmap), sizeof(*allocs));
-  last = bit_fls(held->node_bitmap);
-  for (bitoff_t i = bit_ffs(held->node_bitmap); i >= 0 && i <= last; i++) {
-    const node_record_t* node;
+  if (!held) return;
+  nodes = held_nodes(held, arena, &out->alloc_count);
+  allocs = arena_array(arena, out->alloc_count, sizeof(*allocs));
+  for (uint32_t host = 0; host < out->alloc_count; host++) {
+    const node_record_t* node = nodes[host];
 
-    if (!bit_test(held->node_bitmap, i) || !(node = node_record_table_ptr[i])) continue;
-    allocs[host].node = i;
-    if (held->memory_allocated && host < held->nhosts)
-      allocs[host].mem_mb = held->memory_allocated[host];
+    allocs[host].node = node->index;
+    allocs[host].name = node->name;
+    if (held->memory_allocated) allocs[host].mem_mb = held->memory_allocated[host];
     allocs[host].core_words = convert_cores(held->core_bitmap, first_core, node->tot_cores, arena,
                                             &allocs[host].word_count);
     first_core += node->tot_cores;
-    host++;
   }
   out->allocs = allocs;
-  out->alloc_count = host;
 }
 
 // Whether what the job waits for is of its owner's making: a dependency, the limit of an array, a
@@ -329,5 +354,7 @@ void convert_ended_job(job_record_t* job, time_t now, arena_t* arena, market_job
   convert_common(job, arena, out);
   out->start = never_ran ? 0 : job->start_time;
   out->end = job->end_time && job->end_time <= now ? job->end_time : now;
-  if (!never_ran) out->suspended_s = convert_suspended(job, out->end);
+  if (never_ran) return;
+  out->suspended_s = convert_suspended(job, out->end);
+  convert_allocs(job, arena, out);
 }

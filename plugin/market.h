@@ -101,6 +101,8 @@ typedef struct market_alloc {
   uint64_t mem_mb;            /* 0: none or not consumable */
   const uint64_t* core_words; /* bit c: core c of that node; NULL: all cores */
   uint32_t word_count;
+  const char* name; /* of the node, in case the indices moved since the nodes were told; NULL: not
+                       known */
 } market_alloc_t;
 
 /* A hold on nodes by a reservation that is not the market's. */
@@ -223,7 +225,8 @@ typedef struct market_job {
   const char *admin_comment, *state_desc, *resv_name;
   const char *tres_req, *tres_alloc; /* tres_fmt_req_str, tres_fmt_alloc_str */
   market_size_t size;
-  const market_alloc_t* allocs; /* running or suspended */
+  const market_alloc_t*
+      allocs; /* running, suspended or ended after a run, where Slurm still knows */
   uint32_t alloc_count;
   uint32_t cancelled_by; /* uid, UINT32_MAX when unknown */
 } market_job_t;

@@ -27,6 +27,7 @@ struct RecomputedSegment {
 struct Books {
   std::map<std::int64_t, Recomputed> accounts;
   std::map<std::int64_t, RecomputedSegment> segments;
+  std::map<std::string, std::map<std::int64_t, Wide>> owners;  // by run: what each has of it
   std::int64_t transfers = 0;
 };
 
@@ -36,11 +37,21 @@ std::string credits(Wide micro) {
   return Money::from_micro(static_cast<std::int64_t>(micro)).to_string();
 }
 
+// Transfers between revenue and the owners of a run's nodes are told by their keys.
+void add_owners_part(const std::string& key, std::int64_t debit, std::int64_t credit, Wide amount,
+                     Books& books) {
+  if (const auto end = key.find(":payout:"); end != std::string::npos) {
+    books.owners[key.substr(0, end)][credit] += amount;
+  } else if (const auto taken = key.find(":payback."); taken != std::string::npos) {
+    books.owners[key.substr(0, taken)][debit] -= amount;
+  }
+}
+
 Books recompute(Database& database) {
   Books books;
   Statement query = database.prepare(
       "SELECT t.id, t.kind, t.debit, t.credit, t.amount, t.segment, "
-      "EXISTS (SELECT 1 FROM transfer AS r WHERE r.resolves = t.id) FROM transfer AS t");
+      "EXISTS (SELECT 1 FROM transfer AS r WHERE r.resolves = t.id), t.key FROM transfer AS t");
   while (query.step()) {
     ++books.transfers;
     const std::string kind = query.text(1);
@@ -56,6 +67,8 @@ Books recompute(Database& database) {
     }
     books.accounts[query.integer(2)].posted -= amount;
     books.accounts[query.integer(3)].posted += amount;
+    if (kind == "transfer")
+      add_owners_part(query.text(7), query.integer(2), query.integer(3), amount, books);
     if (segment == nullptr) continue;
     if (kind == "charge") segment->charged += amount;
     if (kind == "refund") segment->refunded += amount;
@@ -85,6 +98,24 @@ void check_accounts(Database& database, Books& books, CheckReport& report) {
   report.sum = Money() + Money::from_micro(static_cast<std::int64_t>(sum));
 }
 
+// Owners together never have more of a run than it brought in, and none gives back more than it
+// got.
+void check_owners(const std::string& run, Wide income, const std::map<std::int64_t, Wide>& parts,
+                  CheckReport& report) {
+  Wide sum = 0;
+  bool below = false;
+  for (const auto& [account, part] : parts) {
+    sum += part;
+    below |= part < 0;
+  }
+  if (below)
+    report.faults.push_back(fmt::format("run {}: an owner gave back more than it got", run));
+  if (sum > income) {
+    report.faults.push_back(fmt::format("run {}: owners have {} of it, it brought in {}", run,
+                                        credits(sum), credits(income)));
+  }
+}
+
 void check_segments(Database& database, Books& books, CheckReport& report) {
   Statement query =
       database.prepare("SELECT id, key, charged, refunded, coalesce(lien, 0), status FROM segment");
@@ -104,7 +135,11 @@ void check_segments(Database& database, Books& books, CheckReport& report) {
     if (truth.open_liens > 1) fault(fmt::format("{} liens are open at once", truth.open_liens));
     if (query.integer(4) != truth.open_lien) fault("the lien it names is not the one that is open");
     report.open_liens += truth.open_liens;
+    if (const auto parts = books.owners.extract(query.text(1))) {
+      check_owners(query.text(1), truth.charged - truth.refunded, parts.mapped(), report);
+    }
   }
+  for (const auto& [run, parts] : books.owners) check_owners(run, 0, parts, report);
 }
 
 void check_file(Database& database, CheckReport& report) {

@@ -107,9 +107,11 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     partitions_.push_back(std::move(partition));
   }
   const std::vector<Node>& before = bookings_.plan().nodes();
-  nodes_moved_ |=
+  const bool moved =
       !before.empty() && !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
                                      [](const Node& a, const Node& b) { return a.name == b.name; });
+  if (moved) move_runs();
+  nodes_moved_ |= moved;
   bookings_.set_nodes(std::move(nodes));
   for (const std::string& key : foreign_keys_) bookings_.cancel(key);
   foreign_keys_.clear();
@@ -133,6 +135,16 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   places_due_ = true;
   capacity_due_ = true;
   update_capacity(now);
+}
+
+// The nodes of runs have other indices now: the next pass looks where each run is, and what it was
+// awarded is forgotten.
+void Market::move_runs() {
+  for (auto& [id, job] : jobs_) {
+    job.standing.nodes.clear();
+    job.standing.payments.clear();
+    if (job.phase == Phase::kRunning) job.run_end = 0;
+  }
 }
 
 void Market::update_capacity(Time now) {

@@ -59,17 +59,31 @@ SizeOptions size_options(const market_size_t& size) {
   return options;
 }
 
+namespace {
+
+// Where the node is among `nodes`; their size when it is not.
+std::size_t index_of(const market_alloc_t& alloc, const std::vector<Node>& nodes) {
+  if (alloc.name == nullptr) return std::min<std::size_t>(alloc.node, nodes.size());
+  if (alloc.node < nodes.size() && nodes[alloc.node].name == alloc.name) return alloc.node;
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [&](const Node& node) { return node.name == alloc.name; });
+  return static_cast<std::size_t>(found - nodes.begin());
+}
+
+}  // namespace
+
 Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
                        const std::vector<Node>& nodes) {
   Placement placement;
   placement.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (allocs[i].node >= nodes.size()) continue;
+    const std::size_t node = index_of(allocs[i], nodes);
+    if (node >= nodes.size()) continue;
     Seat seat;
-    seat.node = allocs[i].node;
+    seat.node = static_cast<std::uint32_t>(node);
     seat.mem_mb = allocs[i].mem_mb;
     seat.cores = allocs[i].core_words == nullptr
-                     ? CoreSet::first(nodes[allocs[i].node].cores)
+                     ? CoreSet::first(nodes[node].cores)
                      : CoreSet::from_words(allocs[i].core_words, allocs[i].word_count);
     placement.push_back(std::move(seat));
   }

@@ -189,6 +189,7 @@ class Market {
   bool trades(std::string_view partition) const;
 
   // cluster.cc
+  void move_runs();
   void update_capacity(Time now);
   const Partition* find_partition(std::string_view name) const;
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;

@@ -26,8 +26,8 @@ std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
 
 }  // namespace
 
-// What each node's owner asked and won, when it ran just where it was awarded; else by what the run
-// held of each node.
+// What each node's owner won, when it ran just where it was awarded; else by what was asked for the
+// part of each node that it held, so that each still gets what it asked when the total allows.
 std::vector<double> Market::node_weights(const Job& job, const Placement& placement) const {
   std::map<std::uint32_t, double> awarded;
   for (std::size_t i = 0; i < std::min(job.standing.nodes.size(), job.standing.payments.size());
@@ -38,19 +38,23 @@ std::vector<double> Market::node_weights(const Job& job, const Placement& placem
                           std::all_of(placement.begin(), placement.end(), [&](const Seat& seat) {
                             return awarded.contains(seat.node);
                           });
-  std::vector<double> weights;
+  std::vector<double> asked, held;
   for (const Seat& seat : placement) {
     if (as_awarded) {
-      weights.push_back(awarded[seat.node]);
+      asked.push_back(awarded[seat.node]);
       continue;
     }
     const Node& node = bookings_.plan().nodes()[seat.node];
-    Tres held{{"cpu", std::int64_t{seat.cores.count()} * node.threads_per_core},
+    Tres part{{"cpu", std::int64_t{seat.cores.count()} * node.threads_per_core},
               {"mem", static_cast<std::int64_t>(seat.mem_mb)}};
-    for (const auto& [name, count] : seat.gres) held["gres/" + name] = count;
-    weights.push_back(billing_of(held));
+    for (const auto& [name, count] : seat.gres) part["gres/" + name] = count;
+    const auto owner = config_.owners.find(node.name);
+    held.push_back(billing_of(part));
+    asked.push_back(held.back() *
+                    (owner != config_.owners.end() ? owner->second.ask : config_.floor_price));
   }
-  return weights;
+  const bool free = std::all_of(asked.begin(), asked.end(), [](double a) { return a <= 0; });
+  return free && !held.empty() ? held : asked;
 }
 
 // The parts of `amount` that owners get, one for each account; what is missing to it is the site's.
@@ -61,8 +65,8 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
     return payees;
   }
   const std::vector<Node>& nodes = bookings_.plan().nodes();
-  Placement placement = job.placement;
-  if (placement.empty()) placement = placement_of(ended.allocs, ended.alloc_count, nodes);
+  Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
+  if (placement.empty()) placement = job.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
   if (placement.empty()) return payees;
   const std::vector<Money> parts = apportion(amount, whole_weights(node_weights(job, placement)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The file: what opening says of a bad one, upgrades, other connections, immutability, a full disk.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -222,6 +223,36 @@ TEST_F(File, CheckFindsWhatDoesNotAddUp) {
                   "the sum over all accounts is 0.000001, not 0",
                   "run c1:1:1799999900:0: charged 6.00, its transfers give 5.00",
                   "run c1:2:1799999900:0: the lien it names is not the one that is open"));
+}
+
+TEST_F(File, CheckFindsOwnersWithMoreThanARunBroughtIn) {
+  Ledger ledger = open_or_die(path);
+  for (const char* name : {"physics", "lab-a"}) must(ledger.add_account(name, "", kNow));
+  must(ledger.deposit("physics", credits("100"), "", kNow));
+  for (const std::uint32_t job : {7u, 8u}) {
+    Settle end = settled(run_of(job, "physics", credits("10")), credits("10"));
+    end.payees = {{"lab-a", credits("6")}};
+    apply_one(ledger, end);
+  }
+  must(ledger.refund("c1", 8, credits("5"), 86400, false, "", kNow));
+  EXPECT_THAT(ledger.check()->faults, testing::IsEmpty());
+  // Accounts by row: 2 is revenue, 3 physics, 4 lab-a.
+  const auto move = [&](const std::string& key, int from, int to, int amount) {
+    EXPECT_EQ(sql(path, fmt::format("INSERT INTO transfer (key, time, kind, debit, credit, amount) "
+                                    "VALUES ('{0}', 0, 'transfer', {1}, {2}, {3});"
+                                    "UPDATE account SET posted = posted - {3} WHERE id = {1};"
+                                    "UPDATE account SET posted = posted + {3} WHERE id = {2}",
+                                    key, from, to, amount)),
+              "");
+  };
+  move("c1:7:1799999900:0:payout:physics", 2, 3, 4'000'001);
+  move("c1:8:1799999900:0:payback.9:lab-a", 4, 2, 3'000'001);
+  move("c9:9:9:9:payout:lab-a", 2, 4, 1);
+  EXPECT_THAT(ledger.check()->faults,
+              testing::UnorderedElementsAre(
+                  "run c1:7:1799999900:0: owners have 10.000001 of it, it brought in 10.00",
+                  "run c1:8:1799999900:0: an owner gave back more than it got",
+                  "run c9:9:9:9: owners have 0.000001 of it, it brought in 0.00"));
 }
 
 TEST_F(File, AnotherConnectionsCommitIsSeen) {

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <stdexcept>
 
 namespace market::testing {
 
 World::World(const std::string& settings, std::uint32_t nodes, std::uint32_t cores)
     : node_up(nodes, true), cores_(cores) {
+  for (std::uint32_t i = 1; i <= nodes; ++i) node_names.push_back(fmt::format("n{}", i));
   std::string name = (std::filesystem::temp_directory_path() / "market-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
   folder_ = name;
@@ -47,15 +49,11 @@ void World::crash() {
 }
 
 void World::tell_cluster() {
-  std::vector<std::string> names;
-  std::vector<std::uint32_t> members;
-  for (std::uint32_t i = 0; i < node_up.size(); ++i) {
-    names.push_back(fmt::format("n{}", i + 1));
-    members.push_back(i);
-  }
+  std::vector<std::uint32_t> members(node_up.size());
+  std::iota(members.begin(), members.end(), 0u);
   std::vector<market_node_t> nodes;
   for (std::uint32_t i = 0; i < node_up.size(); ++i) {
-    nodes.push_back({names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
+    nodes.push_back({node_names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
   }
   market_partition_t partition{
       "main", true, true, 0, 0, members.data(), static_cast<std::uint32_t>(members.size())};
@@ -65,6 +63,21 @@ void World::tell_cluster() {
   cluster.partitions = &partition;
   cluster.partition_count = 1;
   market_->update_cluster(cluster, now);
+}
+
+void World::reorder_nodes(const std::vector<std::string>& names) {
+  const auto move = [&](auto& cores) {
+    std::map<std::uint32_t, std::set<std::uint32_t>> moved;
+    for (const auto& [node, set] : cores) {
+      const auto at = std::find(names.begin(), names.end(), node_names[node]);
+      moved.emplace(static_cast<std::uint32_t>(at - names.begin()), set);
+    }
+    cores = std::move(moved);
+  };
+  for (auto& [id, job] : jobs) move(job.cores);
+  for (auto& [name, reservation] : reservations) move(reservation.cores);
+  node_names = names;
+  node_up.assign(names.size(), true);
 }
 
 Answer World::submit(const Ask& ask) {
@@ -126,7 +139,7 @@ void World::allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs) {
     std::uint64_t word = 0;
     for (const std::uint32_t core : cores) word |= std::uint64_t{1} << core;
     words[node] = word;
-    allocs.push_back({node, 0, &words[node], 1});
+    allocs.push_back({node, 0, &words[node], 1, node_names[node].c_str()});
   }
 }
 

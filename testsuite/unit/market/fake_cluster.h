@@ -66,6 +66,8 @@ class World {
   void crash();
   void restart_market();
   void tell_cluster();
+  /// The nodes come in this order now, some of them new; tell_cluster() makes it known.
+  void reorder_nodes(const std::vector<std::string>& names);
 
   Answer submit(const Ask& ask);
   /// As submit, and the job exists when it was accepted (or carries no bid); the id, 0 when
@@ -88,6 +90,7 @@ class World {
   std::map<std::uint32_t, FakeJob> jobs;
   std::map<std::string, FakeReservation> reservations;
   std::vector<bool> node_up;
+  std::vector<std::string> node_names;
   std::vector<std::string> log, faults;
   std::size_t orders_given = 0;
   bool obey = true;

@@ -107,5 +107,61 @@ TEST(Owners, ArePaidAfterACrashDuringTheRunAndNotForFreeEnds) {
   cluster.expect_balanced();
 }
 
+// Nodes that come into slurm.conf before the others shift every index while the run goes on.
+TEST(Owners, ArePaidByTheNamesOfTheirNodes) {
+  for (const bool before_the_end : {false, true}) {
+    Cluster cluster;
+    const std::uint32_t first = cluster.bid("2", 4, 3000), second = cluster.bid("1", 4, 1777);
+    cluster.advance(kStart + 1700);
+    ASSERT_TRUE(cluster.job(first).cores.contains(0) && cluster.job(second).cores.contains(1));
+    cluster.reorder_nodes({"new1", "new2", "n1", "n2", "n3", "n4"});
+    if (before_the_end) cluster.tell_cluster();
+    ASSERT_TRUE(cluster.job(first).cores.contains(2) && cluster.job(second).cores.contains(3));
+    if (!before_the_end) {
+      cluster.now = kStart + 1790;
+      cluster.end(cluster.job(second), MARKET_JOB_COMPLETED);
+      cluster.tell_cluster();
+    }
+    cluster.advance(kStart + 4000);
+    EXPECT_GT(cluster.charged(first), Money());
+    EXPECT_GT(cluster.charged(second), Money());
+    EXPECT_EQ(cluster.balance("lab-a").posted, cluster.charged(first));
+    EXPECT_EQ(cluster.balance("lab-b").posted, cluster.charged(second));
+    cluster.expect_balanced();
+  }
+}
+
+// Four cores of each: n1 asks 0.02, n2 0.03, n3 0.04, n4 is the site's at 0.05.
+TEST(Owners, AreNotTakenForEachOtherWhenNodesChangePlaces) {
+  Cluster cluster;
+  const std::uint32_t wide = cluster.bid("4", 16, 1003);
+  cluster.advance(kStart + 500);
+  ASSERT_EQ(cluster.job(wide).cores.size(), 4u);
+  cluster.reorder_nodes({"n4", "n3", "n2", "n1"});
+  cluster.tell_cluster();
+  cluster.advance(kStart + 2000);
+  const double paid = cluster.charged(wide).credits();
+  EXPECT_GT(paid, 0);
+  EXPECT_NEAR(cluster.balance("lab-a").posted.credits(), paid * 2 / 14, 2e-6);
+  EXPECT_NEAR(cluster.balance("lab-b").posted.credits(), paid * 3 / 14, 2e-6);
+  cluster.expect_balanced();
+}
+
+// Not where it was awarded, or after a crash, a run is divided by what was asked for what it held:
+// n1 asks 0.02, n2 0.03, n4 is the site's at 0.05, each with four cores.
+TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
+  Cluster cluster;
+  const std::uint32_t wide = cluster.bid("4", 16, 1003);
+  cluster.advance(kStart + 60);
+  cluster.job(wide).cores.erase(2);
+  cluster.crash();
+  cluster.advance(kStart + 2000);
+  const double paid = cluster.charged(wide).credits();
+  EXPECT_GT(paid, 0);
+  EXPECT_NEAR(cluster.balance("lab-a").posted.credits(), paid * 2 / 10, 2e-6);
+  EXPECT_NEAR(cluster.balance("lab-b").posted.credits(), paid * 3 / 10, 2e-6);
+  cluster.expect_balanced();
+}
+
 }  // namespace
 }  // namespace market::testing
