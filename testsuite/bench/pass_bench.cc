@@ -85,7 +85,7 @@ class Loaded {
     job.limit_min = 180 + i * 37 % 540;
     job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
     job.word = std::uint64_t{0xffffffff} << (i % 2 * 32);
-    job.alloc = {i / 2, 0, nullptr, 1};
+    job.alloc = {i / 2, 0, nullptr, 1, nullptr};
   }
 
   Answer submit(std::uint32_t array = 0) {

@@ -64,6 +64,37 @@ run_under() {
   done
 }
 
+# owner_paid: JOB's whole bill went to the owner of the node it ran on.
+owner_paid() {
+  local node owners
+  wait_settled "$JOB" 0 60 || return 1
+  node=$(scontrol show job "$JOB" -o | grep -o ' NodeList=n[0-9]*' | cut -d= -f2)
+  owners=$(ledger "select name || ' ' || amount from transfer join account on account.id = credit
+    where transfer.key like (select key from segment where id = $(run_of "$JOB")) || ':payout:%'")
+  [[ $(field "$JOB" 0 charged) -gt 0 && "$owners" == "lab-${node#n} $(field "$JOB" 0 charged)" ]] ||
+    { echo "job $JOB on $node, $(segment "$JOB"): paid '$owners'" >&2 && return 1; }
+}
+
+@test "dva: owners of nodes are paid, also for a run that ends while slurmctld is down" {
+  local lab list=''
+  for lab in 1 2 3 4; do
+    smarket account add "lab-$lab"
+    list+="{ nodes = \"n$lab\"; account = \"lab-$lab\"; ask = \"${lab}00\"; },"
+  done
+  cluster_reset mechanism dva owners "(${list%,})"
+  bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 3"
+  owner_paid
+  bid games -A physics -n 2 -t 1 --budget=50 --wrap true # over within one pass
+  owner_paid
+  bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 5"
+  cluster_wait_state RUNNING "$JOB"
+  cluster_state_saved
+  cluster_end slurmctld KILL
+  sleep 6
+  cluster_start_slurmctld
+  owner_paid
+}
+
 @test "orders of the queue cost nothing" {
   for mechanism in fifo easy edf earliest_finish random; do
     run_under "$mechanism" "costs nothing"
