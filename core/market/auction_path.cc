@@ -186,6 +186,17 @@ std::optional<Standing> Market::preview(const Bid& bid, Time now) {
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
+// A run that ended before any auction gave it a rate pays what a bid like it would pay now.
+void Market::rate_unseen(Job& job, Time now) {
+  if (job.stood || job.standing.rate != 0 || job.accrued_ran != 0 || auction_ == nullptr ||
+      !auction_->priced() || job.terms.rule != auction_->rule()) {
+    return;
+  }
+  const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
+  if (const auto standing = preview(job.bid, now)) job.standing.rate = standing->rate;
+  job.phase = phase;
+}
+
 std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {
   if (!auction_->priced()) {
     return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what,

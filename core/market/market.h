@@ -158,6 +158,7 @@ class Market {
   void accrue(Job& job, Time ran);
   void resume(Job& job, const Comment& comment, Time run_start) const;
   void keep_rate(Job& job, Time now);
+  void rate_unseen(Job& job, Time now);
   void join_auction(Time now);
   void hold_auction(Time now);
   std::uint32_t job_factor(const Job& job) const;

@@ -153,6 +153,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
 
   const bool was_accepted = job.phase != Phase::kWaiting;
   const bool auctioned = job.terms.auctioned();
+  if (auctioned && was_accepted && ran) rate_unseen(job, now);
   Money base = !was_accepted ? Money() : auctioned ? owed(job, ended, elapsed) : job.terms.price;
   if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
     base = std::min(base, base.scaled(std::min(elapsed, limit), limit));

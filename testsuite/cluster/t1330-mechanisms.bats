@@ -81,10 +81,10 @@ owner_paid() {
     smarket account add "lab-$lab"
     list+="{ nodes = \"n$lab\"; account = \"lab-$lab\"; ask = \"${lab}00\"; },"
   done
-  cluster_reset mechanism dva owners "(${list%,})"
+  cluster_reset mechanism dva owners "(${list%,})" planning.interval_ms 5000
   bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 3"
   owner_paid
-  bid games -A physics -n 2 -t 1 --budget=50 --wrap true # over within one pass
+  bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 1.5" # over before a pass sees it
   owner_paid
   bid games -A physics -n 2 -t 1 --budget=50 --wrap "sleep 5"
   cluster_wait_state RUNNING "$JOB"
@@ -93,6 +93,7 @@ owner_paid() {
   sleep 6
   cluster_start_slurmctld
   owner_paid
+  cluster_reset planning.interval_ms 250
 }
 
 @test "orders of the queue cost nothing" {

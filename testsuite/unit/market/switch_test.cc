@@ -188,5 +188,34 @@ TEST(Switch, ARunThatEndedWhileNobodyListenedOwesWhatItsCommentTells) {
   cluster.expect_balanced("1000");
 }
 
+// Alone it would have paid 6 ÷ 3600 a second, as above; and one the market was never told of at all
+// before its end pays the same.
+TEST(Switch, ARunThatNoPassSawPaysAsABidLikeIt) {
+  for (const bool by_crash : {true, false}) {
+    Cluster cluster;
+    cluster.change_to("tycoon");
+    Ask ask;
+    ask.budget = "6";
+    ask.cpus = 16;
+    const std::uint32_t job = cluster.run(ask);
+    ASSERT_NE(job, 0u);
+    FakeJob& run = cluster.job(job);
+    run.state = MARKET_JOB_RUNNING;
+    run.start = cluster.now;
+    cluster.sync();
+    cluster.now += 1800;
+    if (by_crash) {
+      run.state = MARKET_JOB_COMPLETED;
+      run.end = cluster.now;
+      cluster.crash();
+    } else {
+      cluster.end(run, MARKET_JOB_COMPLETED);
+    }
+    cluster.advance(cluster.now + 200);
+    EXPECT_NEAR(cluster.bill(job).charged.credits(), 3.0, 0.05);
+    cluster.expect_balanced("1000");
+  }
+}
+
 }  // namespace
 }  // namespace market::testing
