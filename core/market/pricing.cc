@@ -18,13 +18,11 @@ constexpr int kMaxSteps = 400;       // starts tried for the earliest place
 constexpr int kStrideEvery = 40;     // tries after which twice as many ends are skipped at once
 
 struct Candidate {
-  double score = 0;  // smaller is better
-  Time start = 0;
-  Money price;
-  Time free_after = 0;
+  double score = 0;         // smaller is better
+  std::uint32_t index = 0;  // of the start in the price list
   // A heap keeps the largest on top, so "less" means worse.
   bool operator<(const Candidate& other) const {
-    return score != other.score ? score > other.score : start > other.start;
+    return score != other.score ? score > other.score : index > other.index;
   }
 };
 
@@ -52,11 +50,14 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   const PriceList list = mechanism_->prices(request, now);
   const Time first = std::max(request.earliest, now);
   const Time last = request.deadline - request.duration;
+  const auto start_of = [&](std::size_t k) {
+    return std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
+  };
   std::vector<Candidate> candidates;
   candidates.reserve(list.credits.size());
   for (std::size_t k = 0; k < list.credits.size(); ++k) {
     if (!std::isfinite(list.credits[k])) continue;
-    const Time start = std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
+    const Time start = start_of(k);
     if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
       continue;
     const auto price = Money::from_credits(list.credits[k]);
@@ -69,7 +70,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       score = price->credits() - value;
       if (score > 0) continue;  // worth less than it costs
     }
-    candidates.push_back({score, start, *price, free_after_of(list, k)});
+    candidates.push_back({score, static_cast<std::uint32_t>(k)});
   }
   found.for_sale = !candidates.empty();
 
@@ -78,25 +79,26 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   Spans& full = wish.full == nullptr ? fresh : *wish.full;
   for (int tried = 0; !candidates.empty();) {
     std::pop_heap(candidates.begin(), candidates.end());
-    const Candidate candidate = candidates.back();
+    const std::size_t k = candidates.back().index;
+    const Time start = start_of(k);
     candidates.pop_back();
     const bool is_full = std::any_of(full.begin(), full.end(), [&](const auto& span) {
-      return candidate.start >= span.first && candidate.start < span.second;
+      return start >= span.first && start < span.second;
     });
     if (is_full) continue;
     if (++tried > kMaxPlacements) {
       found.capped = true;
       break;
     }
-    const Time end = candidate.start + request.duration + config_.start_slack;
-    auto placement = bookings_.plan().place(request.demand.shape, request.partition,
-                                            candidate.start, end, wish.ignore);
+    const Time end = start + request.duration + config_.start_slack;
+    auto placement =
+        bookings_.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
     if (placement) {
-      found.choice =
-          Choice{candidate.start, candidate.price, std::move(*placement), candidate.free_after};
+      found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
+                            free_after_of(list, k)};
       break;
     }
-    full.emplace_back(candidate.start, next_try(bookings_, candidate.start, tried));
+    full.emplace_back(start, next_try(bookings_, start, tried));
   }
   return found;
 }

@@ -48,6 +48,25 @@ TEST(Money, RoundsCreditsToTheNearestMicroCredit) {
   EXPECT_FALSE(Money::from_credits(1e13).has_value());
 }
 
+// The library's own rounding is the reference, also half-way between two and just beside that.
+RC_GTEST_PROP(Money, RoundsAsTheLibraryDoes, ()) {
+  const int bits = *rc::gen::inRange(0, 62);
+  const double whole =
+      static_cast<double>(*rc::gen::inRange<std::int64_t>(0, (std::int64_t{1} << bits) + 1));
+  const double half = whole + 0.5;
+  const double near = *rc::gen::element(whole, half, std::nextafter(half, 0.0),
+                                        std::nextafter(half, 1e19), std::nextafter(whole, 0.0));
+  const double credits = *rc::gen::element(1.0, -1.0) * near / 1e6;
+  RC_ASSERT(Money::from_credits(credits)->micro() == std::llround(credits * 1e6));
+}
+
+TEST(Money, RefusesWhatIsJustTooLarge) {
+  EXPECT_EQ(Money::from_credits(9e12)->micro(), Money::kMaxMicro);
+  EXPECT_EQ(Money::from_credits(-9e12)->micro(), -Money::kMaxMicro);
+  EXPECT_FALSE(Money::from_credits(std::nextafter(9e12, 1e13)).has_value());
+  EXPECT_FALSE(Money::from_credits(std::nextafter(-9e12, -1e13)).has_value());
+}
+
 TEST(Money, ScalesInWideArithmetic) {
   EXPECT_EQ(micro(600'000).scaled(35 * 60, 3600).micro(), 350'000);  // 0.6/h for 35 minutes
   EXPECT_EQ(micro(1).scaled(1, 2).micro(), 1);                       // ties away from zero
