@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/mechanism/room_index.h"
+
 namespace market {
 namespace {
 
@@ -35,27 +37,50 @@ double DvaAuction::billing(const std::vector<double>& values) const {
   return sum;
 }
 
+/// The nodes of one auction, in order of their asks.
+struct DvaAuction::Rooms {
+  RoomIndex free;
+  std::vector<double> asks;     ///< of each place of that order
+  std::vector<double> largest;  ///< of each good, what the largest node has
+};
+
+// The order of the last auction serves again while nobody changes what he asks.
 void DvaAuction::rank_by_ask(std::span<const NodeRoom> nodes) {
+  const std::vector<double> before = std::move(asks_);
   asks_.clear();
   for (const NodeRoom& node : nodes) asks_.push_back(node.ask ? *node.ask / kHour : floor_);
+  if (asks_ == before) return;
   by_ask_.resize(nodes.size());
   std::iota(by_ask_.begin(), by_ask_.end(), 0u);
   std::stable_sort(by_ask_.begin(), by_ask_.end(),
                    [this](std::uint32_t a, std::uint32_t b) { return asks_[a] < asks_[b]; });
 }
 
+DvaAuction::Rooms DvaAuction::rooms_of(std::span<const NodeRoom> nodes) {
+  rank_by_ask(nodes);
+  std::vector<double> free, asks, largest(goods_.size());
+  free.reserve(nodes.size() * goods_.size());
+  asks.reserve(nodes.size());
+  for (const std::uint32_t node : by_ask_) {
+    asks.push_back(asks_[node]);
+    for (std::size_t j = 0; j < goods_.size(); ++j) {
+      free.push_back(amount_of(nodes[node].free, goods_[j]));
+      largest[j] = std::max(largest[j], amount_of(nodes[node].total, goods_[j]));
+    }
+  }
+  return {RoomIndex(std::move(free), nodes.size(), goods_.size()), std::move(asks),
+          std::move(largest)};
+}
+
 // As many parts as the job needs nodes, each with its part of what is asked for.
-AuctionTask DvaAuction::task_of(const LiveBid& bid,
-                                const std::vector<std::vector<double>>& largest) const {
+AuctionTask DvaAuction::task_of(const LiveBid& bid, const Rooms& rooms) const {
   const double seconds = seconds_left(bid);
   AuctionTask task;
   task.budget = bid.budget / seconds;
   task.demand = amounts(bid.bid->request.demand.tres);
   double parts = std::max<std::uint32_t>(1, bid.bid->request.demand.shape.min_nodes);
   for (std::size_t j = 0; j < goods_.size(); ++j) {
-    double most = 0;
-    for (const auto& node : largest) most = std::max(most, node[j]);
-    if (most > 0) parts = std::max(parts, std::ceil(task.demand[j] / most));
+    if (rooms.largest[j] > 0) parts = std::max(parts, std::ceil(task.demand[j] / rooms.largest[j]));
   }
   task.nodes = static_cast<std::uint32_t>(std::min(parts, 1e6));
   task.workload = task.demand;
@@ -64,31 +89,45 @@ AuctionTask DvaAuction::task_of(const LiveBid& bid,
   return task;
 }
 
+// The first that an award depends on, in order of expected payment, ties by number; none when there
+// are too few for one. The offers are by place; all have the demand for shares.
 std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double seconds,
-                                              const std::vector<std::vector<double>>& free) const {
-  std::vector<NodeOffer> offers;
+                                              Rooms* rooms) const {
   const double units = billing(task.demand);
-  for (const std::uint32_t node : by_ask_) {
-    const double unit = units * asks_[node];
-    if (offers.size() > task.nodes || unit > task.budget / task.nodes * (1 + kRounding)) break;
-    bool fits = true;
-    for (std::size_t j = 0; j < goods_.size(); ++j) {
-      fits = fits && task.demand[j] <= free[node][j] + kRounding;
-    }
-    if (!fits) continue;
-    offers.push_back({node, {unit, seconds, unit * seconds, true}, task.demand});
+  const double most = task.budget / task.nodes * (1 + kRounding);
+  const auto end = std::partition_point(rooms->asks.begin(), rooms->asks.end(),
+                                        [&](double ask) { return !(units * ask > most); });
+  const std::vector<std::uint32_t> places =
+      rooms->free.first(task.demand, static_cast<std::size_t>(end - rooms->asks.begin()),
+                        task.nodes, task.nodes + std::size_t{1});
+  std::vector<NodeOffer> offers;
+  offers.reserve(places.size());
+  for (const std::uint32_t place : places) {
+    const double unit = units * rooms->asks[place];
+    offers.push_back({place, {unit, seconds, unit * seconds, true}, {}});
   }
-  return offers;  // in order of expected payment, ties by number
+  return offers;
+}
+
+// Takes what is awarded, if anything is.
+void DvaAuction::place(const AuctionTask& task, double auction_budget, double seconds, Rooms* rooms,
+                       Standing* standing) const {
+  const AuctionRules rules{OverBudget::kCap, true};
+  const auto won = award(task, auction_budget, candidates(task, seconds, rooms), rules);
+  if (!won) return;
+  standing->rate = won->real_payment_unit;
+  standing->priority += 0.5;
+  standing->share = 1;
+  for (const AwardedPart& part : won->parts) {
+    standing->nodes.push_back(by_ask_[part.node]);
+    standing->payments.push_back(part.real_payment_unit);
+    rooms->free.take(part.node, task.demand);
+  }
 }
 
 std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
                                           std::span<const NodeRoom> nodes, Time) {
-  std::vector<std::vector<double>> free, largest;
-  for (const NodeRoom& node : nodes) {
-    free.push_back(amounts(node.free));
-    largest.push_back(amounts(node.total));
-  }
-  rank_by_ask(nodes);
+  Rooms rooms = rooms_of(nodes);
   std::vector<Standing> standings(bids.size());
   std::vector<AuctionTask> tasks;
   std::vector<std::size_t> bidder;
@@ -99,13 +138,12 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
       standings[i].priority = 1;
       continue;
     }
-    tasks.push_back(task_of(bids[i], largest));
+    tasks.push_back(task_of(bids[i], rooms));
     bidder.push_back(i);
     highest = std::max(highest, tasks.back().budget);
   }
   const std::vector<std::uint32_t> order = budget_order(tasks);
   const std::vector<double> auction_budget = auction_budgets(tasks, order);
-  const AuctionRules rules{OverBudget::kCap, true};
   for (const std::uint32_t number : order) {
     const AuctionTask& task = tasks[number];
     const LiveBid& bid = bids[bidder[number]];
@@ -114,17 +152,7 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     standing.priority = highest > 0 ? task.budget / highest / 2 : 0;
     standing.share = 0;
     if (bid.running) continue;  // its rate was forgotten: it pays what the site asks
-    const auto won =
-        award(task, auction_budget[number], candidates(task, seconds_left(bid), free), rules);
-    if (!won) continue;
-    standing.rate = won->real_payment_unit;
-    standing.priority += 0.5;
-    standing.share = 1;
-    for (const AwardedPart& part : won->parts) {
-      standing.nodes.push_back(part.node);
-      standing.payments.push_back(part.real_payment_unit);
-      for (std::size_t j = 0; j < goods_.size(); ++j) free[part.node][j] -= task.demand[j];
-    }
+    place(task, auction_budget[number], seconds_left(bid), &rooms, &standing);
   }
   return standings;
 }

@@ -25,17 +25,21 @@ class DvaAuction final : public Auction {
   bool wants_nodes() const override { return true; }
 
  private:
+  struct Rooms;
+
   std::vector<double> amounts(const Tres& tres) const;
   double billing(const std::vector<double>& amounts) const;
-  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
-                                    const std::vector<std::vector<double>>& free) const;
   void rank_by_ask(std::span<const NodeRoom> nodes);
-  AuctionTask task_of(const LiveBid& bid, const std::vector<std::vector<double>>& largest) const;
+  Rooms rooms_of(std::span<const NodeRoom> nodes);
+  AuctionTask task_of(const LiveBid& bid, const Rooms& rooms) const;
+  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds, Rooms* rooms) const;
+  void place(const AuctionTask& task, double auction_budget, double seconds, Rooms* rooms,
+             Standing* standing) const;
 
   std::vector<std::string> goods_;     ///< TRES with a weight
   std::vector<double> weights_;        ///< billing units of each
   double floor_ = 0;                   ///< credits per billing unit and second that the site asks
-  std::vector<double> asks_;           ///< of each node now, in the same unit
+  std::vector<double> asks_;           ///< of each node at the last auction, in the same unit
   std::vector<std::uint32_t> by_ask_;  ///< nodes by rising ask, ties by number
 };
 

@@ -28,29 +28,6 @@ constexpr float kLarge = 1e30F;
 /// Part of the budget that counts as left at least: less is not known well enough.
 constexpr float kLeastLeft = 1.0F / 64;
 
-using Flags = std::int32_t __attribute__((vector_size(16)));
-
-/// A bit for each lane whose flag is set.
-unsigned bits(const Flags& flags) {
-  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(flags & Flags{1, 2, 4, 8});
-  const std::uint64_t both = halves[0] | halves[1];
-  return static_cast<unsigned>(both | both >> 32) & 15;
-}
-
-/// The largest float that is not above `value` >= 0.
-float below(double value) {
-  if (value >= kMost) return kMost;
-  const auto nearest = static_cast<float>(value);
-  return nearest > value ? std::nextafter(nearest, 0.0F) : nearest;
-}
-
-/// The smallest float, or infinity, that is not below `value`.
-float above(double value) {
-  if (value > kMost) return kUnlimited;
-  const auto nearest = static_cast<float>(value);
-  return nearest < value ? std::nextafter(nearest, kMost) : nearest;
-}
-
 /// Coordinate `k` of a node in the space of the tree: square roots of prices, then availabilities.
 double coordinate(const AuctionNode& node, std::size_t k) {
   const std::size_t dimensions = node.prices.size();

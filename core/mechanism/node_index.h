@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/mechanism/lanes.h"
 #include "core/mechanism/lovra.h"
 
 namespace market {
@@ -67,10 +68,6 @@ class NodeIndex {
 
  private:
   struct Search;
-
-  /// Four branches of a fork; the compiler works on all four at once.
-  using Lanes = float __attribute__((vector_size(16)));
-  static constexpr std::size_t kLanes = 4, kGroups = 2, kBranches = kGroups * kLanes;
 
   /// A fork in one dimension: the square roots of its branches' lowest prices (never above them),
   /// and their highest availabilities (never below them). On the lowest level the branches are the

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Single-precision numbers worked on four at a time, eight branches to a fork: what the trees over
+// nodes compare before they look at a node in double precision.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace market {
+
+/// Four branches of a fork; the compiler works on all four at once.
+using Lanes = float __attribute__((vector_size(16)));
+/// What comparing Lanes gives: −1 where it holds, else 0.
+using Flags = std::int32_t __attribute__((vector_size(16)));
+
+constexpr std::size_t kLanes = 4, kGroups = 2, kBranches = kGroups * kLanes;
+
+/// A bit for each lane whose flag is set.
+inline unsigned bits(const Flags& flags) {
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(flags & Flags{1, 2, 4, 8});
+  const std::uint64_t both = halves[0] | halves[1];
+  return static_cast<unsigned>(both | both >> 32) & 15;
+}
+
+/// The largest finite float that is not above `value`.
+inline float below(double value) {
+  constexpr float most = std::numeric_limits<float>::max();
+  if (value >= most) return most;
+  const auto nearest = static_cast<float>(value);
+  return nearest > value ? std::nextafter(nearest, -most) : nearest;
+}
+
+/// The smallest float, or infinity, that is not below `value`.
+inline float above(double value) {
+  constexpr float most = std::numeric_limits<float>::max();
+  if (value > most) return std::numeric_limits<float>::infinity();
+  const auto nearest = static_cast<float>(value);
+  return nearest < value ? std::nextafter(nearest, most) : nearest;
+}
+
+}  // namespace market
