@@ -273,6 +273,8 @@ Days payments(const char* variant, const CloudSetting& setting, int seeds) {
   table.row("largest", "at most 1", days.all(&Day::most_to_budget));
   table.row("mean RPU t_e/(B Σ l/e)", "DVA slightly above the others", days.all(&Day::ratio));
   table.row("largest, mean of the days", "< 2, 4, 2.5", days.all(&Day::most_ratio, 2));
+  table.row("days whose largest is below 2", "the day of the figure, -, -",
+            days.all([](const Day& day) { return day.most_ratio < 2; }, 2));
   table.row("tasks above 2, per mille", "0", days.all(&Day::over_two));
   table.row("mean income to expectation of nodes", "DVA much higher", days.all(&Day::income));
   table.row("least", "over 1 at any time", days.all(&Day::least_income));
@@ -291,14 +293,27 @@ Days payments(const char* variant, const CloudSetting& setting, int seeds) {
   return days;
 }
 
-/// As many nodes and finished tasks as in the paper. The largest RPU t_e/(B Σ l/e) is not below 2:
-/// where disk and memory take nearly all of a budget, little is left to run on, and a node that is
-/// the only candidate is taken whatever it is like.
+/// Part of the days on which the largest payment to budget is least under DVA, most under RAN.
+double days_in_the_order_of_figure_10(const Days& days) {
+  const std::vector<Day>&auction = days.of(Policy::kAuction), &random = days.of(Policy::kRandom),
+        &earliest = days.of(Policy::kEarliest);
+  double ordered = 0;
+  for (std::size_t i = 0; i < auction.size(); ++i) {
+    ordered += auction[i].most_ratio < earliest[i].most_ratio &&
+               earliest[i].most_ratio < random[i].most_ratio;
+  }
+  return ordered / static_cast<double>(auction.size());
+}
+
+/// As many nodes and finished tasks as in the paper. What a day's largest RPU t_e/(B Σ l/e) is
+/// hangs on a few tasks: where disk and memory take nearly all of a budget, little is left to run
+/// on, and a node that is the only candidate is taken whatever it is like. So DVA is below 2 on
+/// most days only, and the paper's order of the three is that of a minority of days.
 TEST(DoubleVickreyPaper, OwnersGetMoreThanTheyAskAndUsersPayWithinBudgets) {
   CloudSetting setting = usual(0.5);
   setting.nodes = 1000;
   setting.between = 50'000;
-  const Days days = payments("at the paper's number of tasks", setting, sample(3, 30));
+  const Days days = payments("at the paper's number of tasks", setting, sample(12, 30));
   const double income = days.mean(Policy::kAuction, &Day::income);
   EXPECT_GT(income, 1.1);
   EXPECT_LT(income, 1.5);
@@ -306,8 +321,13 @@ TEST(DoubleVickreyPaper, OwnersGetMoreThanTheyAskAndUsersPayWithinBudgets) {
   EXPECT_GT(days.mean(Policy::kAuction, &Day::paid_more), 0.9);
   EXPECT_LT(days.mean(Policy::kAuction, &Day::most_ratio),
             days.mean(Policy::kRandom, &Day::most_ratio));
-  EXPECT_LT(days.mean(Policy::kAuction, &Day::over_two), 1);
-  // Slightly above the others it is only where tasks wait for each other, below.
+  EXPECT_GT(days.mean(Policy::kAuction, [](const Day& day) { return day.most_ratio < 2; }), 0.5);
+  const double ordered = days_in_the_order_of_figure_10(days);
+  Comparison("Double-sided Vickrey auction, Fig. 10 (b), by days", "the days above")
+      .row("largest payments DVA < EDF < RAN", "the day of the figure",
+           fmt::format("{:.2f}", ordered));
+  EXPECT_LT(ordered, 0.5);
+  // Above the others it is only where tasks wait for each other, below.
   for (const Policy other : {Policy::kRandom, Policy::kEarliest}) {
     EXPECT_NEAR(days.mean(Policy::kAuction, &Day::to_budget), days.mean(other, &Day::to_budget),
                 0.02);
@@ -342,13 +362,18 @@ TEST(DoubleVickreyPaper, PassingOverNodesAboveTheBudgetMakesTasksSlow) {
   EXPECT_LT(utility(by_demand, Policy::kAuction), utility(by_demand, Policy::kRandom));
 }
 
-/// Where nodes ask so much that budgets bind nearly everywhere, owners gain little.
-TEST(DoubleVickreyPaper, OwnersGainLessWhereBudgetsBind) {
+/// The other reading of the paper's prices. Budgets bind nearly everywhere, so owners gain little,
+/// a third of them nothing, and users pay as much as under EDF.
+TEST(DoubleVickreyPaper, OwnersGainLittleWhereBudgetsBind) {
   CloudSetting setting = usual(0.5);
   setting.priced_by = PricedBy::kDemand;
   const Days days = payments("prices by the demand", setting, 2);
-  expect_users_to_pay_more_than_under_the_others(days);
-  EXPECT_GT(days.mean(Policy::kAuction, &Day::income), 1.03);
+  const double to_budget = days.mean(Policy::kAuction, &Day::to_budget);
+  EXPECT_GT(to_budget, days.mean(Policy::kRandom, &Day::to_budget));
+  EXPECT_NEAR(to_budget, days.mean(Policy::kEarliest, &Day::to_budget), 0.02);
+  const double income = days.mean(Policy::kAuction, &Day::income);
+  EXPECT_GT(income, 1.03);
+  EXPECT_LT(income, 1.1);  // out of the range that the other reading gives
 }
 
 /// Eq. (2), which Algorithm 1 does not ask for, keeps t_e within Σ l/e.
@@ -359,13 +384,15 @@ TEST(DoubleVickreyPaper, NodesThatMeetTheDemandKeepPaymentsBelowExpectation) {
   for (const Day& day : days.of(Policy::kAuction)) EXPECT_LE(day.most_ratio, 1 + kRounding);
 }
 
+/// The more tasks wait in one queue, the closer the next lower budget: incomes grow with the
+/// market, from 1.36 times the asked prices with 100 nodes to 1.54 times with 1000, which is more
+/// than the paper's figure shows for its many queues.
 TEST(DoubleVickreyPaper, OneMarketOfTheWholeCluster) {
   CloudSetting setting = usual(0.5);
   setting.discovery = Discovery::kOneMarket;
   const Days days = payments("one scheduler for all", setting, 3);
   expect_users_to_pay_more_than_under_the_others(days);
-  EXPECT_GT(days.mean(Policy::kAuction, &Day::income), 1.1);
-  EXPECT_LT(days.mean(Policy::kAuction, &Day::income), 1.5);
+  EXPECT_GT(days.mean(Policy::kAuction, &Day::income), 1.3);
   EXPECT_GT(days.mean(Policy::kAuction, &Day::execution_utility),
             days.mean(Policy::kRandom, &Day::execution_utility));
 }
@@ -395,6 +422,50 @@ TEST(DoubleVickreyPaper, ConflictsHurtTheAuctionNoLessThanEarliestFinish) {
       EXPECT_EQ(utility(Policy::kRandom) > utility(Policy::kEarliest), serious);
     }
   }
+}
+
+/// Every combination of what the paper leaves open, a day each.
+std::vector<CloudSetting> open_settings() {
+  std::vector<CloudSetting> settings{CloudSetting{}};
+  const auto vary = [&](const auto& values, auto CloudSetting::*member) {
+    std::vector<CloudSetting> varied;
+    for (CloudSetting setting : settings) {
+      for (const auto& value : values) {
+        setting.*member = value;
+        varied.push_back(setting);
+      }
+    }
+    settings = std::move(varied);
+  };
+  const auto nodes = static_cast<std::size_t>(sample(60, 100));
+  vary(std::vector<std::size_t>{nodes}, &CloudSetting::nodes);
+  vary(full() ? std::vector{0.25, 0.5, 0.83} : std::vector{0.25, 0.5}, &CloudSetting::demand);
+  vary(std::vector{3000.0, 50'000.0}, &CloudSetting::between);
+  vary(full() ? std::vector{60.0, 600.0, 3600.0} : std::vector{60.0, 3600.0},
+       &CloudSetting::update);
+  vary(std::vector<std::size_t>{10, nodes}, &CloudSetting::candidates);
+  vary(std::vector{PricedBy::kCapacity, PricedBy::kDemand}, &CloudSetting::priced_by);
+  vary(std::vector{0, 1}, &CloudSetting::one_try);
+  return settings;
+}
+
+TEST(DoubleVickreyPaper, NoSettingPutsEarliestFinishFarBehind) {
+  const auto settings = open_settings();
+  double least = 1, most = -1;
+  for (const CloudSetting& setting : settings) {
+    const Days days(setting, 1);
+    const double ahead = days.mean(Policy::kEarliest, &Day::execution_utility) -
+                         days.mean(Policy::kAuction, &Day::execution_utility);
+    least = std::min(least, ahead);
+    most = std::max(most, ahead);
+  }
+  const Comparison table(
+      "Double-sided Vickrey auction, Figs. 7 to 9, whatever is left open",
+      fmt::format("{} settings of {} nodes, seed 1 each", settings.size(), settings[0].nodes));
+  table.row("execution utility of EDF above that of DVA", "far below 0",
+            fmt::format("{:.3f} to {:.3f}", least, most));
+  EXPECT_GT(least, -0.02);
+  EXPECT_GT(most, 0.1);
 }
 
 }  // namespace

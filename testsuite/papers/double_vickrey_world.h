@@ -28,7 +28,8 @@ constexpr double kPatience = 600;       ///< 1/k_0; a task that is not placed af
 constexpr double kUtilityWeight = 0.5;  ///< lambda_ij of eq. (4)
 
 /// What a node's price of a resource brings 1 to 10 credits per second for. The paper says "b·r",
-/// and r is known only when a task has been placed.
+/// and r is known only when a task has been placed. The first is the default because it gives the
+/// incomes of Fig. 11; the second does not.
 enum class PricedBy {
   kCapacity,  ///< all that the node has
   kDemand,    ///< what tasks demand on average
