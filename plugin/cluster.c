@@ -25,7 +25,7 @@ static bool usable(const node_record_t* node) {
 
 static void read_nodes(market_cluster_t* cluster, arena_t* arena) {
   market_node_t* nodes = arena_array(arena, node_record_count, sizeof(*nodes));
-  bool memory_counts = slurm_conf.select_type_param & CR_MEMORY;
+  bool memory_counts = slurm_conf.select_type_param & COMPAT_MEMORY_COUNTS;
 
   for (int i = 0; i < node_record_count; i++) {
     const node_record_t* node = node_record_table_ptr[i];

@@ -15,7 +15,7 @@ static uint32_t given16(uint16_t value) {
 
 // "n[1-3],m4" as "n1,n2,n3,m4".
 static const char* expanded(const char* nodes, arena_t* arena) {
-  hostlist_t hosts;
+  market_hostlist_t hosts;
   char* text;
   const char* copy;
 

@@ -37,13 +37,16 @@ static outcome_t set_priority(job_record_t* job, uint32_t value) {
 }
 
 static outcome_t hold(job_record_t* job, const char* text) {
+  uint32_t* by_partition;
+
   if (!IS_JOB_PENDING(job)) return nothing_to_do();
   job->direct_set_prio = 1;
   job->priority = 0;
   job->state_reason = WAIT_HELD;
   set_text(&job->state_desc, text);
-  if (job->part_ptr_list && job->priority_array)
-    memset(job->priority_array, 0, list_count(job->part_ptr_list) * sizeof(*job->priority_array));
+  by_partition = compat_partition_priorities(job);
+  if (job->part_ptr_list && by_partition)
+    memset(by_partition, 0, list_count(job->part_ptr_list) * sizeof(*by_partition));
   return done();
 }
 
@@ -74,11 +77,11 @@ static outcome_t split(job_record_t* job) {
     if (task < 0) break;
     job->array_task_id = task;
     if (job->array_recs->task_cnt <= 1) {
-      job_array_post_sched(job);
+      compat_array_post_sched(job);
       break;
     }
     // The record given becomes the task; what comes back stands for the tasks that are left.
-    rest = job_array_split(job);
+    rest = compat_array_split(job);
     if (!rest) {
       job->array_task_id = NO_VAL;
       return result("Slurm cannot split the array now");

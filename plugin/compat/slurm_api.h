@@ -50,11 +50,34 @@
 typedef struct xlist market_list_t;
 typedef struct listIterator list_itr_t;
 typedef struct job_details market_details_t;
+typedef hostlist_t market_hostlist_t;
 #define compat_reason_text(reason) job_reason_string(reason)
+#define compat_array_post_sched(job) job_array_post_sched(job)
+#define compat_array_split(job) job_array_split(job)
 #else
 #define compat_reason_text(reason) job_state_reason_string(reason)
+#define compat_array_post_sched(job) job_array_post_sched(job, true)
+#define compat_array_split(job) job_array_split(job, true)
+typedef hostlist_t* market_hostlist_t;
 typedef list_t market_list_t;
 typedef job_details_t market_details_t;
+#endif
+
+// The priorities of a job in each of its partitions; NULL when it is in one.
+static inline uint32_t* compat_partition_priorities(const job_record_t* job) {
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  return job->priority_array;
+#elif SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
+  return job->part_prio ? job->part_prio->priority_array : NULL;
+#else
+  return job->prio_mult ? job->prio_mult->priority_array : NULL;
+#endif
+}
+
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
+#define COMPAT_MEMORY_COUNTS CR_MEMORY
+#else
+#define COMPAT_MEMORY_COUNTS SELECT_MEMORY
 #endif
 
 // Data of slurmctld that a client (sshare, sacct) which loads the same plugin does not have: weak,
