@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "contrib/smarket/patience.h"
 #include "contrib/smarket/verbs.h"
 #include "core/solve/solve.h"
 
@@ -35,7 +36,10 @@ Result<std::string> read_all(const std::string& file) {
 int solve(const std::string& mechanism, const std::string& file) {
   const auto input = read_all(file);
   if (!input) return complain(input.error(), kBadInput);
-  const auto solution = market::solve(mechanism, *input);
+  const auto solution = [&] {
+    const Patience patience("smarket: solving " + mechanism);
+    return market::solve(mechanism, *input);
+  }();
   if (!solution) return complain(solution.error(), kBadInput);
   fmt::print("{}\n", *solution);
   return kSuccess;

@@ -375,6 +375,23 @@ open_physics() {
   [ "$status" -eq 2 ]
 }
 
+@test "solve: long work says so, on a terminal alone" {
+  # Cycles for ever: with the exponent 1 these two never agree.
+  cat > "$DIR/endless.json" <<'JSON'
+{"alpha": 1, "max_rounds": 1000000000000, "jobs": [
+  {"id": "a", "budget": 0.03, "utility": "linear", "weights": [0.64, 0.01]},
+  {"id": "b", "budget": 0.25, "utility": "log", "weights": [0.76, 0.02]}]}
+JSON
+  run script -qec "timeout 4 $SMARKET solve abacus $DIR/endless.json" /dev/null
+  [[ $output == *"smarket: solving abacus: 2 s"* ]]
+  run timeout 4 "$SMARKET" solve abacus "$DIR/endless.json"
+  [ "$status" -eq 124 ]
+  [ -z "$output" ]
+  echo '{"capacity":10,"amount":5,"others":1}' > "$DIR/short.json"
+  run script -qec "$SMARKET solve tycoon-reserve $DIR/short.json" /dev/null
+  [[ $output != *solving* ]]
+}
+
 @test "solve: an error is one line whatever the file is called" {
   split solve era "$DIR/no"$'\n'"such"
   [ "$status" -eq 2 ]
