@@ -18,6 +18,7 @@ using Lanes = float __attribute__((vector_size(16)));
 using Flags = std::int32_t __attribute__((vector_size(16)));
 
 constexpr std::size_t kLanes = 4, kGroups = 2, kBranches = kGroups * kLanes;
+constexpr std::size_t kBits = 3;  ///< binary digits of a branch's place in its fork
 
 /// A bit for each lane whose flag is set.
 inline unsigned bits(const Flags& flags) {

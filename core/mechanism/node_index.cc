@@ -88,9 +88,9 @@ struct NodeIndex::Search {
   }
 
   /// Keeps the offer if it is among the best.
-  void add(const Found& offer) {
+  bool add(const Found& offer) {
     if (found.size() == count) {
-      if (!(offer < found.front())) return;
+      if (!(offer < found.front())) return false;
       std::pop_heap(found.begin(), found.end());
       found.pop_back();
     }
@@ -99,6 +99,7 @@ struct NodeIndex::Search {
     if (found.size() == count) {
       limit = above(found.front().first * slack) + kNothing;
     }
+    return true;
   }
 
   const NodeQuery& query;
@@ -154,18 +155,25 @@ NodeIndex::NodeIndex(std::span<const AuctionNode> nodes)
     add_level(branches);
     for (std::size_t branch = 0; branch < branches; ++branch) summarize(level, branch);
   }
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    for (std::size_t fork = 0; fork < levels_[level].forks; ++fork) {
+      levels_[level].alike[fork] = all_alike(level, fork);
+    }
+  }
 }
 
 /// Orders nodes so that every aligned group of 8, 64, … is a box: halves at powers of two, along
-/// the widest axis.
+/// the widest axis. Nodes that are alike stay in the order of their numbers.
 void NodeIndex::arrange(std::span<const AuctionNode> nodes, std::span<std::uint32_t> order,
                         std::span<const double> spread) {
-  if (order.size() <= kBranches) return;
+  if (order.size() <= kBranches) return std::sort(order.begin(), order.end());
   const std::size_t middle = std::bit_ceil(order.size()) / 2;
   const std::size_t axis = widest(nodes, order, spread);
   std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(middle), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) {
-                     return coordinate(nodes[a], axis) < coordinate(nodes[b], axis);
+                     const double left = coordinate(nodes[a], axis);
+                     const double right = coordinate(nodes[b], axis);
+                     return left < right || (left == right && a < b);
                    });
   arrange(nodes, order.first(middle), spread);
   arrange(nodes, order.subspan(middle), spread);
@@ -180,6 +188,7 @@ void NodeIndex::add_level(std::size_t branches) {
   std::fill_n(nowhere.root, kGroups, Lanes{} + kMost);
   std::fill_n(nowhere.available, kGroups, Lanes{} - 1);
   level.axes.assign(level.forks * dimensions_, nowhere);
+  level.alike.assign(level.forks, 0);
 }
 
 /// A node with nothing left of some kind serves no task that wants any, so its price of that kind
@@ -231,9 +240,29 @@ void NodeIndex::set_available(std::uint32_t node, std::span<const double> availa
             values_.begin() + static_cast<std::ptrdiff_t>((position * 2 + 1) * dimensions_));
   show_node(position);
   std::size_t branch = position / kBranches;
-  for (std::size_t level = 1; level < levels_.size(); ++level, branch /= kBranches) {
+  levels_[0].alike[branch] = all_alike(0, branch);
+  for (std::size_t level = 1; level < levels_.size(); ++level) {
     summarize(level, branch);
+    branch /= kBranches;
+    levels_[level].alike[branch] = all_alike(level, branch);
   }
+}
+
+/// Whether a node differs from the one before it in nothing but a higher number.
+bool NodeIndex::follows(std::size_t position) const {
+  const auto values = values_.begin() + static_cast<std::ptrdiff_t>(position * 2 * dimensions_);
+  const auto before = values - static_cast<std::ptrdiff_t>(2 * dimensions_);
+  return node_at_[position - 1] < node_at_[position] && std::equal(before, values, values);
+}
+
+bool NodeIndex::all_alike(std::size_t level, std::size_t fork) const {
+  for (std::size_t branch = fork * kBranches; branch < (fork + 1) * kBranches; ++branch) {
+    const std::size_t first = branch << kBits * level;
+    if (first >= size()) break;
+    if (level > 0 && levels_[level - 1].alike[branch] == 0) return false;
+    if (branch > fork * kBranches && !follows(first)) return false;
+  }
+  return true;
 }
 
 void NodeIndex::prefetch(std::size_t level, std::size_t fork) const {
@@ -304,8 +333,17 @@ void NodeIndex::raise_bounds(const Axis* axes, std::size_t group, const Search& 
   *bound = payment > *bound ? payment : *bound;
 }
 
+/// All of these nodes pay the same, so the first that is not among the best is the last.
+void NodeIndex::search_alike(std::size_t level, std::size_t fork, Search* search) const {
+  const std::size_t end = std::min(size(), (fork + 1) << kBits * (level + 1));
+  for (std::size_t position = fork << kBits * (level + 1); position < end; ++position) {
+    if (!try_node(position, search)) return;
+  }
+}
+
 /// Above the level of nodes.
 void NodeIndex::search_fork(std::size_t level, std::size_t fork, Search* search) const {
+  if (levels_[level].alike[fork] != 0) return search_alike(level, fork, search);
   Lanes bound[kGroups];
   const unsigned open = open_branches(&levels_[level].axes[fork * dimensions_], *search, bound);
   for (unsigned rest = open; rest != 0; rest &= rest - 1) {
@@ -334,6 +372,7 @@ void NodeIndex::search_fork(std::size_t level, std::size_t fork, Search* search)
 }
 
 void NodeIndex::search_nodes(std::size_t fork, Search* search) const {
+  if (levels_[0].alike[fork] != 0) return search_alike(0, fork, search);
   Lanes bound[kGroups];
   const Axis* axes = &levels_[0].axes[fork * dimensions_];
   const unsigned open = open_branches(axes, *search, bound);
@@ -348,16 +387,17 @@ void NodeIndex::search_nodes(std::size_t fork, Search* search) const {
   }
 }
 
-void NodeIndex::try_node(std::size_t position, Search* search) const {
+/// False if the node is not among the best or does not qualify.
+bool NodeIndex::try_node(std::size_t position, Search* search) const {
   const NodeQuery& query = search->query;
   LovraShares outcome;
   if (!lovra(
           {query.budget, query.workload, query.demand, prices_at(position), available_at(position)},
           search->shares, &outcome)) {
-    return;
+    return false;
   }
-  if (query.require_demand && !outcome.meets_demand) return;
-  search->add({outcome.payment, node_at_[position]});
+  if (query.require_demand && !outcome.meets_demand) return false;
+  return search->add({outcome.payment, node_at_[position]});
 }
 
 std::vector<NodeOffer> NodeIndex::cheapest(const NodeQuery& query, std::size_t count) const {

@@ -46,6 +46,9 @@ struct NodeOffer {
 /// too high; what is left is compared by LOVRA itself, in double precision. Of 10^5 nodes on the
 /// paper's settings a query looks at the bounds of 5 to 15 in a hundred, and at fewer than one in a
 /// thousand with LOVRA.
+///
+/// Nodes that are alike tie, and clusters are full of them: of a branch that has no others only as
+/// many are looked at as are wanted.
 class NodeIndex {
  public:
   explicit NodeIndex(std::span<const AuctionNode> nodes);
@@ -80,6 +83,7 @@ class NodeIndex {
   struct Level {
     std::size_t forks = 0;
     std::vector<Axis> axes;
+    std::vector<std::uint8_t> alike;  ///< for each fork: its nodes differ in nothing but number
   };
 
   std::span<Axis> axes(std::size_t level, std::size_t fork);
@@ -91,12 +95,15 @@ class NodeIndex {
   void add_level(std::size_t branches);
   void show_node(std::size_t position);
   void summarize(std::size_t level, std::size_t branch);
+  bool follows(std::size_t position) const;
+  bool all_alike(std::size_t level, std::size_t fork) const;
   void prefetch(std::size_t level, std::size_t fork) const;
   unsigned open_branches(const Axis* axes, const Search& search, Lanes* bound) const;
   void raise_bounds(const Axis* axes, std::size_t group, const Search& search, Lanes* bound) const;
   void search_fork(std::size_t level, std::size_t fork, Search* search) const;
   void search_nodes(std::size_t fork, Search* search) const;
-  void try_node(std::size_t position, Search* search) const;
+  void search_alike(std::size_t level, std::size_t fork, Search* search) const;
+  bool try_node(std::size_t position, Search* search) const;
 
   std::size_t dimensions_ = 0;
   std::vector<std::uint32_t> node_at_;  ///< node at each position of the tree's order

@@ -82,7 +82,7 @@ void RoomIndex::search(std::size_t level, std::size_t fork, Search* search) cons
   const unsigned open = bits(~closed[0]) | bits(~closed[1]) << kLanes;
   for (unsigned rest = open; rest != 0; rest &= rest - 1) {
     const std::size_t branch = fork * kBranches + static_cast<std::size_t>(std::countr_zero(rest));
-    if (search->over(branch << 3 * level)) return;
+    if (search->over(branch << kBits * level)) return;
     if (level > 0) {
       this->search(level - 1, branch, search);
     } else if (fits(branch, search->demand)) {

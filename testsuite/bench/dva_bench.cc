@@ -96,6 +96,28 @@ BENCHMARK(Pass)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
+/// Tasks, nodes, kinds of nodes: what ties must not make dear.
+void Alike(benchmark::State& state) {
+  SeededRandom random(1);
+  const auto kinds = paper_nodes(static_cast<std::size_t>(state.range(2)), 0.5, &random);
+  const auto tasks = paper_tasks(static_cast<std::size_t>(state.range(0)), 0.5, &random);
+  std::vector<AuctionNode> nodes(static_cast<std::size_t>(state.range(1)));
+  for (AuctionNode& node : nodes) node = kinds[random.below(kinds.size())];
+  for (auto _ : state) {
+    state.PauseTiming();
+    NodeIndex index(nodes);
+    state.ResumeTiming();
+    run_auction(tasks, {}, Listing::kNeeded, &index, [](const TaskResult&) {});
+  }
+}
+BENCHMARK(Alike)
+    ->Args({1000, 10000, 8})
+    ->Args({10000, 100000, 1})
+    ->Args({10000, 100000, 8})
+    ->Args({10000, 100000, 256})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
 void BuildIndex(benchmark::State& state) {
   SeededRandom random(1);
   const auto nodes = paper_nodes(100000, 0.5, &random);

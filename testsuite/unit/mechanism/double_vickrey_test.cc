@@ -85,6 +85,11 @@ RC_GTEST_PROP(NodeIndexProperty, FindsWhatAScanFindsWhileAvailabilityChanges, ()
     const double amount = unit(), money = unit(), time = unit();
     change_units(amount, money, time, &market);
   }
+  // A cluster of a few kinds of nodes, or of one.
+  const std::size_t kinds = random.below(2) == 0 ? market.nodes.size() : 1 + random.below(4);
+  for (std::size_t i = kinds; i < market.nodes.size(); ++i) {
+    market.nodes[i] = market.nodes[random.below(kinds)];
+  }
   NodeIndex index(market.nodes);
   for (const AuctionTask& task : market.tasks) {
     const NodeQuery query{task.budget, task.workload, task.demand, random.below(2) == 0};
@@ -107,12 +112,31 @@ RC_GTEST_PROP(NodeIndexProperty, FindsWhatAScanFindsWhileAvailabilityChanges, ()
       RC_ASSERT(found[i].node == scanned[i].second);
       RC_ASSERT(found[i].outcome.payment == scanned[i].first);
     }
+    // Another's availability can make two nodes of different kinds alike.
+    const std::size_t node = random.below(market.nodes.size());
+    auto& changed = market.nodes[node];
+    changed.available = market.nodes[random.below(market.nodes.size())].available;
+    index.set_available(static_cast<std::uint32_t>(node), changed.available);
     if (found.empty()) continue;
     index.take(found[0].node, found[0].shares);
     auto& left = market.nodes[found[0].node].available;
     for (std::size_t k = 0; k < dimensions; ++k)
       left[k] = std::max(0.0, left[k] - found[0].shares[k]);
     RC_ASSERT(index.available(found[0].node) == left);
+  }
+}
+
+// Small and large nodes lie apart in the index; once all are small they tie, wherever they lie.
+TEST(NodeIndex, NodesThatBecomeAlikeComeByNumber) {
+  std::vector<AuctionNode> nodes;
+  for (int i = 0; i < 200; ++i) nodes.push_back({{1}, {i % 2 == 0 ? 9.0 : 5.0}});
+  NodeIndex index(nodes);
+  const std::vector<double> small = {5}, workload = {10}, demand = {1};
+  for (std::uint32_t i = 0; i < 200; i += 2) index.set_available(i, small);
+  for (const std::size_t count : {1, 2, 150}) {
+    const auto found = index.cheapest({2, workload, demand, false}, count);
+    ASSERT_EQ(found.size(), count);
+    for (std::uint32_t i = 0; i < count; ++i) EXPECT_EQ(found[i].node, i);
   }
 }
 
@@ -170,6 +194,28 @@ TEST(DoubleVickrey, PartsOfATaskPayByTheFirstNodeOutsideTheSet) {
   EXPECT_DOUBLE_EQ(award.real_payment_unit, 8);
   EXPECT_DOUBLE_EQ(award.execution_time, 0.5);
   EXPECT_DOUBLE_EQ(award.total_payment, 4 * 0.25 + 4 * 0.5);
+}
+
+// A thousand equal nodes: each part takes the first that are left, which ask the same as the next.
+TEST(DoubleVickrey, EqualNodesAreTakenInTheirOrder) {
+  Market market;
+  market.nodes.assign(1000, {{1}, {2}});
+  market.tasks.assign(300, {2, {2}, {2}, 1});
+  market.tasks[100].nodes = 700;   // its parts have budget 2/700, which buys too little
+  market.tasks[200].nodes = 1001;  // more parts than nodes
+  market.tasks.push_back({1, {2}, {1}, 1});
+  const AuctionRules rules{OverBudget::kCap, true};
+  for (const Listing listing : {Listing::kAll, Listing::kNeeded}) {
+    const Outcome outcome = run(market, rules, listing);
+    std::uint32_t next = 0;
+    for (const TaskResult& result : outcome.results) {
+      const bool placed = result.task != 100 && result.task != 200;
+      ASSERT_EQ(result.award.has_value(), placed) << result.task;
+      if (!placed) continue;
+      EXPECT_EQ(result.award->parts[0].node, next++);
+      EXPECT_EQ(result.award->real_payment_unit, market.tasks[result.task].budget);
+    }
+  }
 }
 
 TEST(DoubleVickrey, MetricsFollowTheirDefinitions) {
