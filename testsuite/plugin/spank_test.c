@@ -43,7 +43,7 @@ static void both_options_are_offered_with_help(void** state) {
 
 static void expect(int option, const char* text, int wanted) {
   if (registered[option].cb(0, text, 0) != wanted)
-    fail_msg("--%s=%s", registered[option].name, text);
+    fail_msg("--%s=%s", registered[option].name, text ? text : "(nothing)");
 }
 
 static void budgets_are_decimal_credits(void** state) {
