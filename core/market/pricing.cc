@@ -13,17 +13,15 @@
 namespace market {
 namespace {
 
-constexpr int kMaxPlacements = 400;  // places tried for one quote
-constexpr int kMaxSteps = 400;       // starts tried for the earliest place
-constexpr int kStrideEvery = 40;     // tries after which twice as many ends are skipped at once
+constexpr int kMaxPlacements = 400;           // places tried for one quote
+constexpr int kMaxSteps = 400;                // starts tried for the earliest place
+constexpr std::ptrdiff_t kSortedAtOnce = 64;  // starts put in order at first; then twice as many
+constexpr int kStrideEvery = 40;  // tries after which twice as many ends are skipped at once
 
 struct Candidate {
   double score = 0;         // smaller is better
   std::uint32_t index = 0;  // of the start in the price list
-  // A heap keeps the largest on top, so "less" means worse.
-  bool operator<(const Candidate& other) const {
-    return score != other.score ? score > other.score : index > other.index;
-  }
+  auto operator<=>(const Candidate&) const = default;
 };
 
 Time free_after_of(const PriceList& list, std::size_t start) {
@@ -74,14 +72,19 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   }
   found.for_sale = !candidates.empty();
 
-  std::make_heap(candidates.begin(), candidates.end());
   Spans fresh;
   Spans& full = wish.full == nullptr ? fresh : *wish.full;
-  for (int tried = 0; !candidates.empty();) {
-    std::pop_heap(candidates.begin(), candidates.end());
-    const std::size_t k = candidates.back().index;
+  int tried = 0;
+  auto sorted = candidates.begin();  // mostly one of the first will do, so the rest is not sorted
+  for (auto next = sorted; next != candidates.end(); ++next) {
+    if (next == sorted) {
+      const auto more =
+          std::min(kSortedAtOnce + (next - candidates.begin()), candidates.end() - next);
+      sorted = next + more;
+      std::partial_sort(next, sorted, candidates.end());
+    }
+    const std::size_t k = next->index;
     const Time start = start_of(k);
-    candidates.pop_back();
     const bool is_full = std::any_of(full.begin(), full.end(), [&](const auto& span) {
       return start >= span.first && start < span.second;
     });
