@@ -35,8 +35,8 @@ std::vector<Standing> HighestBidder::auction(std::span<const LiveBid> bids,
     standings[i].priority = 1 - static_cast<double>(rank) / static_cast<double>(order.size());
     standings[i].share = standings[i].priority;
     standings[i].rate = std::min(unit[i], std::max(floor_, next)) * cpus(bids[i]);
-    if (bids[i].running && bids[i].rate > 0)
-      standings[i].rate = bids[i].rate;  // the price of the start holds
+    if (bids[i].running && bids[i].rate)
+      standings[i].rate = *bids[i].rate;  // the price of the start holds
   }
   return standings;
 }

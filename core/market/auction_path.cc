@@ -52,7 +52,8 @@ std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
   std::vector<Job*> live;
   for (auto& [id, job] : jobs_) {
     const bool waits = job.phase == Phase::kConfirmed;
-    const bool runs = job.phase == Phase::kRunning && job.terms.rule == auction_->rule();
+    const bool runs =
+        job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == auction_->rule();
     if (job.terms.auctioned() && (waits || runs)) live.push_back(&job);
   }
   std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
@@ -60,8 +61,9 @@ std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
   for (const Job* job : live) {
     const bool running = job->phase == Phase::kRunning;
     bids.push_back({job->id, &job->bid, job->bid_made,
-                    std::max(0.0, most_it_costs(job->bid).credits() - job->accrued), running,
-                    running ? job->ran : 0, job->standing.rate});
+                    std::max(0.0, most_it_costs(job->bid).credits() - job->accrued.credits),
+                    running, running ? job->ran : 0,
+                    job->rated ? std::optional(job->standing.rate) : std::nullopt});
   }
   if (owners != nullptr) *owners = std::move(live);
   return bids;
@@ -96,28 +98,33 @@ std::vector<NodeRoom> Market::node_rooms() const {
   return rooms;
 }
 
-// What a run owes grows by its rate for the seconds it ran since it was last looked at; a run found
-// again after a crash goes on from what its comment tells.
-void Market::accrue(Job& job, Time ran) {
-  if (ran <= job.accrued_ran) return;
-  job.accrued += job.standing.rate * static_cast<double>(ran - job.accrued_ran);
-  job.accrued = std::min(job.accrued, job.terms.price.credits());
-  job.accrued_ran = ran;
+// What a run owes grows by its rate for the seconds it ran since it was last looked at.
+void Market::accrue(Job& job) {
+  Accrued& accrued = job.accrued;
+  if (!job.rated || job.ran <= accrued.seconds) return;
+  accrued.credits += job.standing.rate * static_cast<double>(job.ran - accrued.seconds);
+  accrued.credits = std::min(accrued.credits, job.terms.price.credits());
+  accrued.seconds = job.ran;
 }
 
 // What a run owed when its comment was last written, if the comment is of this very run.
 void Market::resume(Job& job, const Comment& comment, Time run_start) const {
   if (run_start == 0 || comment.run_start != run_start) return;
-  job.accrued = comment.accrued;
-  job.accrued_ran = comment.ran;
+  job.accrued.credits = comment.accrued;
+  job.accrued.seconds = comment.ran;
   job.standing.rate = comment.rate;
+  job.rated = true;
 }
 
-// From the comment the run goes on after a crash; while its rate stays that is exact.
+// From the comment the run goes on after a crash; while its rate stays that is exact. Also of runs
+// whose rule is in force no more: the last change of their rate may not have been told.
 void Market::keep_rate(Job& job, Time now) {
-  if (job.kept_rate == job.standing.rate) return;
-  job.kept_rate = job.standing.rate;
-  job.kept_at = now;
+  Accrued& accrued = job.accrued;
+  if (!job.rated || accrued.kept_rate == job.standing.rate) return;
+  const Time every = std::max(config_.auction_period, kKeepEvery);
+  if (accrued.kept_rate && now < accrued.kept_at + every) return;
+  accrued.kept_rate = job.standing.rate;
+  accrued.kept_at = now;
   job.comment_due = true;
 }
 
@@ -147,11 +154,8 @@ void Market::hold_auction(Time now) {
       standings[i].payments = std::move(job.standing.payments);
     }
     job.standing = std::move(standings[i]);
-    job.stood = true;
-    if (job.phase == Phase::kRunning) {
-      accrue(job, job.ran);
-      if (now >= job.kept_at + std::max(config_.auction_period, kKeepEvery)) keep_rate(job, now);
-    }
+    job.stood = job.rated = true;
+    if (job.phase == Phase::kRunning) accrue(job);  // its first rate holds from its start on
   }
 }
 
@@ -168,8 +172,8 @@ Money Market::owed(const Job& job, const market_job_t& ended, Time elapsed) cons
     const auto delay = static_cast<double>(ended.end - job.bid_made);
     most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
   }
-  const auto left = static_cast<double>(std::max<Time>(0, elapsed - job.accrued_ran));
-  const double accrued = job.accrued + job.standing.rate * left;
+  const auto left = static_cast<double>(std::max<Time>(0, elapsed - job.accrued.seconds));
+  const double accrued = job.accrued.credits + job.standing.rate * left;
   if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
     return std::min(most, money_of(accrued));
   }
@@ -182,18 +186,21 @@ Money Market::owed(const Job& job, const market_job_t& ended, Time elapsed) cons
 std::optional<Standing> Market::preview(const Bid& bid, Time now) {
   std::vector<LiveBid> bids = live_bids(nullptr);
   if (bids.size() > kMostForPreview) return std::nullopt;
-  bids.push_back({0, &bid, now, most_it_costs(bid).credits(), false, 0, 0});
+  bids.push_back({0, &bid, now, most_it_costs(bid).credits(), false, 0, {}});
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
 void Market::rate_unseen(Job& job, Time now) {
-  if (job.stood || job.standing.rate != 0 || job.accrued_ran != 0 || auction_ == nullptr ||
-      !auction_->priced() || job.terms.rule != auction_->rule()) {
+  if (job.rated || auction_ == nullptr || !auction_->priced() ||
+      job.terms.rule != auction_->rule()) {
     return;
   }
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  if (const auto standing = preview(job.bid, now)) job.standing.rate = standing->rate;
+  if (const auto standing = preview(job.bid, now)) {
+    job.standing.rate = standing->rate;
+    job.rated = true;
+  }
   job.phase = phase;
 }
 
@@ -227,14 +234,37 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   job.terms = Terms{most, std::max(now, request.earliest), 0, std::string(auction_->rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.missed = job.stood = false;
+  job.missed = job.stood = job.rated = false;
   set_lien(job, most);
   job.comment_due = true;
   return true;
 }
 
-// A bid may change while its job waits or runs; never below what the run owes already.
+namespace {
+
+// Whether `now` is worth as much as `before` whenever the job completes.
+bool never_below(const Worth& now, const Worth& before) {
+  const Money most = now.budget ? *now.budget : now.value->max;
+  if (most < (before.budget ? *before.budget : before.value->max)) return false;
+  if (now.budget) return true;
+  return before.value && now.value->drop >= before.value->drop &&
+         now.value->zero >= before.value->zero;
+}
+
+}  // namespace
+
+// A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
+// nobody: so it may not fall any more.
 std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts) {
+  if (job.phase == Phase::kRunning) {
+    if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
+      return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
+                         job.terms.rule);
+    }
+    if (!never_below(worth, job.bid.worth)) {
+      return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
+    }
+  }
   Bid bid = job.bid;
   bid.worth = worth;
   const Money most = most_it_costs(bid);
@@ -243,10 +273,6 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   if (most > available) {
     return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
                        bid.account);
-  }
-  if (most < money_of(job.accrued)) {
-    return fmt::format("job {} owes {} already: the bid cannot go below that", job.id,
-                       money_of(job.accrued).to_string());
   }
   job.bid.worth = worth;
   job.texts = texts;
@@ -295,7 +321,7 @@ std::string Market::explain_auctioned(const Job& job, Time now, std::string& cod
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,
-                       job.terms.price.to_string(), money_of(job.accrued).to_string());
+                       job.terms.price.to_string(), money_of(job.accrued.credits).to_string());
   }
   code = "QUEUED";
   return fmt::format(

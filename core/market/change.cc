@@ -113,9 +113,10 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
                                          Time now) {
-  if (auction_ != nullptr && job.terms.auctioned() && job.phase != Phase::kWaiting) {
-    return rebid_live(job, worth, texts);
-  }
+  if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
+  const bool live =
+      job.phase == Phase::kRunning || (auction_ != nullptr && job.phase != Phase::kWaiting);
+  if (job.terms.auctioned() && live) return rebid_live(job, worth, texts);
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {

@@ -20,9 +20,13 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Seconds that sums with other times cannot overflow, else 0.
 Time time_of(const Json& object, const char* key) {
+  constexpr Time kLatest = Time{1} << 40;
   const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<Time>() : 0;
+  if (found == object.end() || !found->is_number_integer()) return 0;
+  const Time time = found->get<Time>();
+  return time > 0 && time < kLatest ? time : 0;
 }
 
 // A finite amount that is not negative, else 0.
@@ -51,26 +55,27 @@ std::string write_comment(const Comment& comment) {
     inner["quoted"] = comment.price.to_string();
     inner["refunded"] = comment.refunded.to_string();
     inner["rule"] = comment.rule;
+    inner["restart"] = comment.restart;
   } else {
     inner["token"] = comment.token;
     inner["account"] = comment.account;
     inner["price"] = comment.price.to_string();
-    inner["start"] = comment.start;
-    inner["end"] = comment.end;
-    if (comment.free_after != 0) inner["free_after"] = comment.free_after;
-    inner["submitted"] = comment.submitted;
     inner["rule"] = comment.rule;
-    if (!comment.budget.empty()) inner["budget"] = comment.budget;
-    if (!comment.value.empty()) inner["value"] = comment.value;
-    if (comment.run_start != 0) {
-      inner["run_start"] = comment.run_start;
-      inner["ran"] = comment.ran;
-      inner["accrued"] = comment.accrued;
-      inner["rate"] = comment.rate;
-    }
-    if (comment.waiting) inner["waiting"] = true;
-    if (!comment.seats.empty()) inner["seats"] = comment.seats;
   }
+  inner["start"] = comment.start;
+  inner["end"] = comment.end;
+  if (comment.free_after != 0) inner["free_after"] = comment.free_after;
+  inner["submitted"] = comment.submitted;
+  if (!comment.budget.empty()) inner["budget"] = comment.budget;
+  if (!comment.value.empty()) inner["value"] = comment.value;
+  if (comment.run_start != 0) {
+    inner["run_start"] = comment.run_start;
+    inner["ran"] = comment.ran;
+    inner["accrued"] = comment.accrued;
+    inner["rate"] = comment.rate;
+  }
+  if (comment.waiting) inner["waiting"] = true;
+  if (!comment.seats.empty()) inner["seats"] = comment.seats;
   return Json{{"market", inner}}.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -93,11 +98,12 @@ std::optional<Comment> read_comment(std::string_view text) {
   comment.free_after = time_of(inner, "free_after");
   comment.submitted = time_of(inner, "submitted");
   comment.run_start = time_of(inner, "run_start");
-  comment.ran = std::max<Time>(0, time_of(inner, "ran"));
+  comment.ran = time_of(inner, "ran");
   comment.accrued = amount_of(inner, "accrued");
   comment.rate = amount_of(inner, "rate");
   comment.waiting = inner.contains("waiting");
   comment.settled = inner.contains("charged");
+  comment.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));
   const auto price = money_of(inner, comment.settled ? "quoted" : "price");
   if (!price || comment.account.empty()) return std::nullopt;
   comment.price = *price;

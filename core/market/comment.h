@@ -4,8 +4,9 @@
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
 //   running in an auction   the same with "run_start":T,"ran":S,"accrued":C,"rate":R
 //   waiting   the same with "waiting":true
-//   ended
-//   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1"}}
+//   ended     the bid too, since the job may be sent into the queue again
+//   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1",
+//              "restart":0,"start":T,"end":T,"submitted":T,"budget":"40"}}
 #pragma once
 
 #include <optional>
@@ -30,6 +31,7 @@ struct Comment {
   double rate = 0;      ///< credits per second since then
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
+  std::uint32_t restart = 0;  ///< which run that was
   std::string budget, value;  ///< the bid as it was typed; one of them is empty
   Money charged, refunded;
 };

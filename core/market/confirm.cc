@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "core/market/convert.h"
 #include "core/market/market.h"
@@ -23,13 +24,13 @@ std::string Market::comment_of(const Job& job) const {
   comment.end = job.terms.promised_end;
   comment.free_after = job.terms.free_after;
   comment.submitted = job.bid_made;
-  comment.waiting = job.phase == Phase::kWaiting;
+  comment.waiting = job.phase == Phase::kWaiting || job.unbilled;
   comment.budget = job.texts.budget;
   comment.value = job.texts.value;
-  if (job.phase == Phase::kRunning && job.terms.auctioned()) {
+  if (job.phase == Phase::kRunning && job.terms.auctioned() && job.rated) {
     comment.run_start = job.run_start;
-    comment.ran = job.accrued_ran;
-    comment.accrued = job.accrued;
+    comment.ran = job.accrued.seconds;
+    comment.accrued = job.accrued.credits;
     comment.rate = job.standing.rate;
   }
   std::string text = write_comment(comment);
@@ -38,8 +39,6 @@ std::string Market::comment_of(const Job& job) const {
   std::string longer = write_comment(comment);
   return longer.size() < MARKET_COMMENT_MAX ? longer : text;
 }
-
-namespace {
 
 void identify(Job& job, const market_job_t& seen) {
   job.id = seen.job_id;
@@ -51,8 +50,6 @@ void identify(Job& job, const market_job_t& seen) {
   job.tres_text = or_empty(seen.tres_req);
   job.bid.uid = seen.uid;
 }
-
-}  // namespace
 
 Job* Market::welcome(const market_job_t& seen, Time now) {
   const auto comment = read_comment(or_empty(seen.admin_comment));
@@ -175,21 +172,21 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
   return request;
 }
 
-void Market::claim_open_lien(Job& job) {
+void Market::claim_open_lien(Job& job, bool settled) {
   const ledger::SegmentKey key{cluster_name_, job.id, job.submitted, job.restart};
   const auto lien = open_liens_.find(key.text());
   if (lien == open_liens_.end()) return;
   job.lien = lien->second.segment.quoted;
   job.lien_account = lien->second.segment.account;
-  if (job.terms.promised_end == 0) {  // the comment of an ended run does not tell
+  if (settled) {  // the comment is of the run before
     job.terms.start = lien->second.segment.planned_start;
     job.terms.promised_end = lien->second.segment.promised_end;
   }
   open_liens_.erase(lien);
 }
 
-// After a crash the job's admin_comment tells what was agreed.
-void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now) {
+// After a crash the job's admin_comment tells what was agreed, and the ledger what is set aside.
+void Market::recall(Job& job, const Comment& comment, const market_job_t& seen) {
   job.token = comment.token;
   job.bid.account = comment.account;
   job.texts = {comment.budget, comment.value};
@@ -197,6 +194,13 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
   const auto worth = parse_worth(comment.budget, comment.value);
   job.bid.worth = worth ? *worth : Worth{comment.price, std::nullopt};
   job.terms = Terms{comment.price, comment.start, comment.end, comment.rule, comment.free_after};
+  job.phase = comment.waiting ? Phase::kWaiting : Phase::kConfirmed;
+  resume(job, comment, seen.start);
+  claim_open_lien(job, comment.settled);
+}
+
+void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now) {
+  recall(job, comment, seen);
   Request base;
   base.earliest = std::max(seen.begin, job.bid_made);
   base.deadline = job.bid_made + config_.horizon - config_.start_slack;
@@ -206,19 +210,18 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
     request = base;
   }
   job.bid.request = *request;
-  resume(job, comment, seen.start);
-  claim_open_lien(job);
-  resettle_old_runs(seen, now);
-  job.phase = comment.waiting ? Phase::kWaiting : Phase::kConfirmed;
+  resettle_old_runs(job, comment, seen, now);
   if (comment.waiting) {
     job.cause = Cause::kNoFunds;
     job.needed = comment.price;
     job.hold_due = true;
     return;
   }
+  if (comment.settled) {  // a run ended and the next has not been planned
+    job.retime = job.comment_due = true;
+    job.missed = job.lien == Money();  // long ago: it buys again
+  }
   set_lien(job, job.terms.price);
-  if (comment.settled)
-    job.retime = job.comment_due = true;  // a run ended and the next has not been planned
   // Placed when all jobs have been seen: what runs comes first.
   if (seen.state == MARKET_JOB_PENDING && !comment.settled && !job.terms.auctioned())
     job.adopt_seats = comment.seats;
@@ -248,16 +251,17 @@ void Market::place_adopted(Time now) {
   }
 }
 
-// Runs before the present one whose end was not written: they ended by a requeue.
-void Market::resettle_old_runs(const market_job_t& seen, Time now) {
+// Runs before the present one whose end was not written: they ended by a requeue, which is the
+// job's new submission for Slurm.
+void Market::resettle_old_runs(const Job& job, const Comment& comment, const market_job_t& seen,
+                               Time now) {
   for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
     const ledger::Segment& segment = entry->second.segment;
     if (segment.key.job_id != seen.job_id || segment.key.restart >= seen.restart) {
       ++entry;
       continue;
     }
-    Job old;
-    identify(old, seen);
+    Job old = job;
     old.submitted = segment.key.submitted;
     old.restart = segment.key.restart;
     old.lien = segment.quoted;
@@ -265,43 +269,64 @@ void Market::resettle_old_runs(const market_job_t& seen, Time now) {
     old.terms =
         Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
     old.bid.request.partition = segment.partition;
-    old.bid.request.duration =
-        std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
-    market_job_t ended = seen;
-    ended.restart = old.restart;
-    ended.state = MARKET_JOB_REQUEUED;
-    ended.start = ended.end = 0;
-    ended.suspended_s = 0;
-    settle(old, ended, now);
+    if (!old.terms.auctioned()) {
+      old.bid.request.duration =
+          std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
+    }
+    old.phase = Phase::kConfirmed;
+    old.accrued = {};
+    const bool told = comment.run_start != seen.start && comment.run_start >= old.submitted;
+    const Time start = told ? comment.run_start : 0;
+    resume(old, comment, start);
+    end_by_requeue(old, seen, start, std::max(seen.submit, start), now);
     entry = open_liens_.erase(entry);
   }
 }
 
-// A new run of the same bid at the same price; its promise begins anew.
-void Market::new_run(Job& job, const market_job_t& seen, Time now) {
-  if (job.phase != Phase::kEnded) {  // its end was not told
-    market_job_t ended = seen;
-    ended.restart = job.restart;
-    ended.state = MARKET_JOB_REQUEUED;
-    ended.start = job.run_start;
-    ended.end = job.run_start == 0 ? 0 : now;
-    settle(job, ended, now);
-  }
+// A run that is over though nobody told: [start, end), or it had not begun when `start` is 0.
+void Market::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now) {
+  market_job_t ended = seen;
+  ended.restart = job.restart;
+  ended.state = MARKET_JOB_REQUEUED;
+  ended.start = start;
+  ended.end = start == 0 ? 0 : end;
+  ended.suspended_s = 0;
+  ended.allocs = nullptr;
+  ended.alloc_count = 0;
+  ended.tres_alloc = nullptr;
+  settle(job, ended, now);
+}
+
+void Market::forget_run(Job& job) {
+  job.run_start = job.run_end = job.ran = 0;
+  job.accrued = {};
+}
+
+// The job is in the queue again, or runs again, as its next run.
+void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
+  const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
+  if (job.phase != Phase::kEnded) end_by_requeue(job, seen, job.run_start, now, now);
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.begin = seen.begin;
   job.fingerprint = fingerprint_of(seen);
   job.settled_comment.clear();
-  job.run_start = job.run_end = 0;
-  job.accrued = 0;
-  job.accrued_ran = job.ran = job.kept_at = 0;
-  job.kept_rate = 0;
+  job.resettle.reset();
+  forget_run(job);
   job.stood = false;
   job.reserved = job.bound = job.revoked = false;
   job.reason_set.clear();
+  job.phase = phase;
+}
+
+// A new run of the same bid at the same price; its promise begins anew.
+void Market::new_run(Job& job, const market_job_t& seen, Time now) {
+  begin_again(job, seen, now);
   job.comment_due = true;
-  const Money available = funds_.available(job.bid.account);
-  if (job.terms.price > available) return hold(job, Cause::kNoFunds, job.terms.price, now);
+  const bool was_unbilled = std::exchange(job.unbilled, false);
+  if (was_unbilled || job.terms.price > funds_.available(job.bid.account)) {
+    return hold(job, Cause::kNoFunds, job.terms.price, now);
+  }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.retime = true;

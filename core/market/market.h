@@ -155,7 +155,7 @@ class Market {
   Found entry(const Bid& bid, Time now) const;
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
   std::vector<NodeRoom> node_rooms() const;
-  void accrue(Job& job, Time ran);
+  void accrue(Job& job);
   void resume(Job& job, const Comment& comment, Time run_start) const;
   void keep_rate(Job& job, Time now);
   void rate_unseen(Job& job, Time now);
@@ -227,13 +227,18 @@ class Market {
   void confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now);
   bool same_price_basis(const Request& a, const Request& b) const;
   void adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now);
-  void claim_open_lien(Job& job);
+  void recall(Job& job, const Comment& comment, const market_job_t& seen);
+  void claim_open_lien(Job& job, bool settled);
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
   Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;
   bool renegotiate(Job& job, const Request& request, Time keep_start, Time now);
-  void resettle_old_runs(const market_job_t& seen, Time now);
+  void resettle_old_runs(const Job& job, const Comment& comment, const market_job_t& seen,
+                         Time now);
+  void end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now);
+  void forget_run(Job& job);
+  void begin_again(Job& job, const market_job_t& seen, Time now);
   std::string comment_of(const Job& job) const;
 
   // settlement.cc

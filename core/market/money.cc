@@ -37,6 +37,8 @@ Result<Money> Money::from_credits(double credits) {
 }
 
 Result<Money> Money::parse(std::string_view text) {
+  constexpr std::size_t kLongestText = 64;  // zeros in front count
+  if (text.size() > kLongestText) return fail(kAllowed);
   __int128 micro = 0;
   int decimals = -1;  // -1: before the point
   bool digits = false;

@@ -30,8 +30,8 @@ class Money {
   static Result<Money> from_credits(double credits);
 
   /// Parses decimal credits as a user types them: "40", "38.90", ".5", at most six decimals, no
-  /// sign, no exponent. Fails with what is allowed when the text is anything else, too large, or
-  /// not plain ASCII.
+  /// sign, no exponent. Fails with what is allowed when the text is anything else, too large,
+  /// longer than 64 characters, or not plain ASCII.
   static Result<Money> parse(std::string_view text);
 
   constexpr std::int64_t micro() const { return micro_; }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <unordered_set>
+#include <utility>
 
 #include "core/market/convert.h"
 #include "core/market/market.h"
@@ -145,6 +146,8 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (job.phase == Phase::kRunning) {  // back to the queue without a new run
     job.phase = Phase::kConfirmed;
     unplace(job, now);
+    forget_run(job);
+    if (std::exchange(job.unbilled, false)) return hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   const std::uint64_t fingerprint = fingerprint_of(seen);
   const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
@@ -168,7 +171,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     if (job.phase == Phase::kWaiting) {
       log_(LogLevel::kInfo,
            fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
-      job.terms.price = Money();
+      job.unbilled = true;
     }
     if (job.placed &&
         job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
@@ -178,20 +181,21 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
       mechanism_->promise(job.bid.request, seen.start);
     }
     if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
-    if (job.missed) {  // its own wait ended and Slurm was first: the promise begins with the run
-      job.missed = false;
-      job.terms.promised_end = seen.start + job.bid.request.duration + config_.start_slack;
+    if (job.missed || job.retime) {  // Slurm was first: the promise begins with the run
+      job.missed = job.retime = false;
+      if (!job.terms.auctioned())
+        job.terms.promised_end = seen.start + job.bid.request.duration + config_.start_slack;
     }
     job.placed = true;
     job.phase = Phase::kRunning;
     job.cause = Cause::kNone;
     job.run_start = seen.start;
     job.run_end = 0;
-    if (job.terms.auctioned()) keep_rate(job, now);
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
   }
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
+  accrue(job);
   // A run past its end is booked a minute at a time.
   const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kRetry;
   if (!is_first && end == job.run_end) return;
@@ -535,6 +539,7 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
       job.reason_set = job.reason;
     }
   }
+  if (job.phase == Phase::kRunning && job.terms.auctioned()) keep_rate(job, now);
   if (job.comment_due) {
     job.comment_due = false;
     std::string comment = comment_of(job);

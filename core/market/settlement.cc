@@ -49,6 +49,12 @@ std::string settled_comment(const Job& job, Money charged, Money refunded) {
   comment.price = job.terms.price;
   comment.charged = charged;
   comment.refunded = refunded;
+  comment.restart = job.restart;
+  comment.start = job.terms.start;
+  comment.end = job.terms.promised_end;
+  comment.submitted = job.bid_made;
+  comment.budget = job.texts.budget;
+  comment.value = job.texts.value;
   return write_comment(comment);
 }
 
@@ -74,13 +80,11 @@ std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) 
   if (job == nullptr) return std::nullopt;
   if (ended.restart < job->restart)
     return std::string(or_empty(ended.admin_comment));  // of an older run
-  if (job->phase != Phase::kEnded) {
-    if (ended.restart > job->restart) {  // its new run was never seen in a pass
-      job->restart = ended.restart;
-      job->lien = Money();
-    }
-    settle(*job, ended, now);
+  if (ended.restart > job->restart) {  // no pass saw its new run: the promise begins with it
+    begin_again(*job, ended, now);
+    job->missed = true;
   }
+  if (job->phase != Phase::kEnded) settle(*job, ended, now);
   return job->settled_comment;
 }
 
@@ -88,21 +92,12 @@ std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) 
 // admin_comment.
 Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   const auto known = jobs_.find(ended.job_id);
-  if (known != jobs_.end() &&
-      (known->second.phase != Phase::kEnded || known->second.restart >= ended.restart)) {
-    return &known->second;
-  }
+  if (known != jobs_.end()) return &known->second;
   const auto comment = read_comment(or_empty(ended.admin_comment));
   if (!comment) return nullptr;
   Job& job = jobs_[ended.job_id];
   job = Job{};
-  job.id = ended.job_id;
-  job.array_job_id = ended.array_job_id;
-  job.array_task_id = ended.array_task_id;
-  job.restart = ended.restart;
-  job.submitted = ended.submit;
-  job.user = or_empty(ended.user);
-  job.tres_text = or_empty(ended.tres_req);
+  identify(job, ended);
   job.seen_at = now;
   const auto provisional = provisionals_.find(comment->token);
   if (provisional != provisionals_.end()) {
@@ -116,22 +111,16 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
     job.bid.uid = ended.uid;
     return &job;
   }
-  job.token = comment->token;
-  job.bid.uid = ended.uid;
-  job.bid.account = comment->account;
-  job.terms =
-      Terms{comment->price, comment->start, comment->end, comment->rule, comment->free_after};
+  recall(job, *comment, ended);
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
   if (auto tres = parse_tres(or_empty(ended.tres_req)))
     job.bid.request.demand.tres = std::move(*tres);
-  job.bid_made = comment->submitted != 0 ? comment->submitted : ended.submit;
-  if (auto worth = parse_worth(comment->budget, comment->value)) job.bid.worth = *worth;
-  resume(job, *comment, ended.start);
-  job.phase = comment->waiting ? Phase::kWaiting : Phase::kConfirmed;
-  claim_open_lien(job);
-  if (comment->settled) {
+  resettle_old_runs(job, *comment, ended, now);
+  if (comment->settled && comment->restart == ended.restart) {
     job.resettle = std::pair(comment->charged, comment->refunded);
+  } else if (comment->settled) {  // of the run before this one: its promise begins with the run
+    job.missed = true;
   }
   return &job;
 }
@@ -153,8 +142,9 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
 
   const bool was_accepted = job.phase != Phase::kWaiting;
   const bool auctioned = job.terms.auctioned();
-  if (auctioned && was_accepted && ran) rate_unseen(job, now);
-  Money base = !was_accepted ? Money() : auctioned ? owed(job, ended, elapsed) : job.terms.price;
+  if (auctioned && was_accepted && ran && !job.resettle) rate_unseen(job, now);
+  Money base;
+  if (was_accepted && !job.unbilled) base = auctioned ? owed(job, ended, elapsed) : job.terms.price;
   if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
     base = std::min(base, base.scaled(std::min(elapsed, limit), limit));
   }
@@ -174,6 +164,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     segment.elapsed = elapsed;
     segment.charged = charged;
     segment.refunded = refunded;
+    if (job.unbilled) segment.quoted = Money();
     if (late) segment.note = "late";
     if (ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
     Queued queued;

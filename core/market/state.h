@@ -11,6 +11,7 @@
 #include "core/market/bid.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
+#include "plugin/market.h"
 
 namespace market {
 
@@ -25,6 +26,14 @@ struct Terms {
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }
+};
+
+/// What a run in an auction owes so far.
+struct Accrued {
+  double credits = 0;
+  Time seconds = 0;                 ///< that it owes them for, without suspended ones
+  Time kept_at = 0;                 ///< when the run's comment was last told a new rate
+  std::optional<double> kept_rate;  ///< that rate
 };
 
 /// The texts of a bid, as they go into the job's admin_comment.
@@ -65,12 +74,12 @@ struct Job {
   Time reserved_until = 0;
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
 
-  Standing standing;              ///< in the auction
-  bool stood = false;             ///< `standing` is of an auction with the bid as it is now
-  double accrued = 0;             ///< credits owed for the first `accrued_ran` seconds of the run
-  Time accrued_ran = 0, ran = 0;  ///< seconds without suspended ones
-  Time kept_at = 0;               ///< when the run's comment was last told a new rate
-  double kept_rate = 0;           ///< that rate
+  Standing standing;   ///< in the auction
+  bool stood = false;  ///< `standing` is of an auction with the bid as it is now
+  bool rated = false;  ///< its rate is of an auction under the rule of `terms`
+  Accrued accrued;
+  Time ran = 0;           ///< seconds without suspended ones
+  bool unbilled = false;  ///< the run was started while the bid waited
 
   std::uint64_t fingerprint = 0;  ///< of what the price depends on
   Time begin = 0, deadline = 0;   ///< as Slurm has them
@@ -109,6 +118,9 @@ struct Provisional {
   bool comes_held = false;  ///< submitted held because some tasks lack funds
   std::vector<Task> tasks;
 };
+
+/// What Slurm says of the job that stays the same for all of a run.
+void identify(Job& job, const market_job_t& seen);
 
 /// Keys of bookings in the node plan.
 inline std::string booking_key(const Job& job) {

@@ -20,8 +20,8 @@ struct LiveBid {
   Time made = 0;             ///< when the bid was made
   double budget = 0;         ///< credits it can still spend: all it may cost less what it owes now
   bool running = false;
-  Time ran = 0;     ///< seconds run so far, without suspended ones
-  double rate = 0;  ///< credits per second of its last standing, 0 when there is none
+  Time ran = 0;                  ///< seconds run so far, without suspended ones
+  std::optional<double> rate{};  ///< credits per second of its last standing; none: it had none
 };
 
 /// A node as the auction sees it.

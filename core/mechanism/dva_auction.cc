@@ -133,8 +133,8 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
   std::vector<std::size_t> bidder;
   double highest = 0;
   for (std::size_t i = 0; i < bids.size(); ++i) {
-    if (bids[i].running && bids[i].rate > 0) {
-      standings[i].rate = bids[i].rate;
+    if (bids[i].running && bids[i].rate) {
+      standings[i].rate = *bids[i].rate;
       standings[i].priority = 1;
       continue;
     }

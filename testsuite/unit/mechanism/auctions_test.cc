@@ -26,7 +26,7 @@ class Bids {
     bid.request.duration = limit;
     bid.request.deadline = deadline;
     const auto number = static_cast<Time>(bids_.size());
-    live.push_back({static_cast<std::uint64_t>(number), &bid, kNow + number, budget, false, 0, 0});
+    live.push_back({static_cast<std::uint64_t>(number), &bid, kNow + number, budget, false, 0, {}});
   }
   std::vector<Standing> stand(Auction& auction, const std::vector<NodeRoom>& nodes = {}) const {
     return auction.auction(live, nodes, kNow);
@@ -125,6 +125,8 @@ TEST(DvaAuction, PaysTheRunnerUp) {
   bids.live[0].running = true;
   bids.live[0].rate = 0.003;
   EXPECT_EQ(bids.stand(auction, nodes)[0].rate, 0.003);
+  bids.live[0].rate = 0;  // won for nothing
+  EXPECT_EQ(bids.stand(auction, nodes)[0].rate, 0);
 }
 
 TEST(DvaAuction, AsksWhatTheOwnersAsk) {

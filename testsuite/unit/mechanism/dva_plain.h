@@ -25,7 +25,7 @@ struct DvaWorld {
     bid.request.demand.tres = std::move(tres);
     bid.request.demand.shape.min_nodes = min_nodes;
     bid.request.duration = limit;
-    live.push_back({bids.size(), &bid, 0, budget, false, 0, 0});
+    live.push_back({bids.size(), &bid, 0, budget, false, 0, {}});
     return bid;
   }
 };
@@ -86,9 +86,9 @@ class PlainDva {
     std::vector<AuctionTask> tasks;
     for (std::size_t i = 0; i < standings.size(); ++i) {
       const LiveBid& bid = world_.live[i];
-      standings[i].rate = bid.rate;
+      standings[i].rate = bid.rate.value_or(0);
       standings[i].priority = 1;
-      if (bid.running && bid.rate > 0) continue;
+      if (bid.running && bid.rate) continue;
       bidders.push_back(i);
       tasks.push_back(task(bid));
     }
