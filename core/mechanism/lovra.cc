@@ -63,6 +63,7 @@ bool lovra(const LovraProblem& problem, std::span<double> shares, LovraShares* r
     found.execution_time += problem.workload[k] / shares[k];
   }
   found.payment = found.payment_unit * found.execution_time;
+  if (std::isnan(found.payment)) return false;
   *result = found;
   return true;
 }

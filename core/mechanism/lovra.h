@@ -26,7 +26,8 @@ struct LovraShares {
 /// Minimises Σ l/r subject to b·r <= B and r <= a (eq. 24) and writes r to `shares` (length D).
 /// Dimensions with l = 0 get r = e, paid first; those with l > 0 and b = 0 get r = a. False, with
 /// `shares` unspecified, when e exceeds a somewhere (eq. 22), the budget does not cover what is
-/// paid first, or some l > 0 would get nothing. O(D²), no allocation.
+/// paid first, some l > 0 would get nothing, or the payment is not a number because costs or times
+/// leave the range of double. O(D²), no allocation.
 bool lovra(const LovraProblem& problem, std::span<double> shares, LovraShares* result);
 
 }  // namespace market

@@ -38,6 +38,13 @@ TEST(Lovra, KnowsWhenANodeDoesNotQualify) {
   EXPECT_FALSE(lovra({7, workload, too_much, prices, available}, shares, &result));
 }
 
+TEST(Lovra, ANodeThatIsFreeButNeverFinishesDoesNotQualify) {
+  const std::vector<double> workload = {1e300}, demand = {0}, prices = {0}, available = {1e-300};
+  std::vector<double> shares(1);
+  LovraShares result;
+  EXPECT_FALSE(lovra({1, workload, demand, prices, available}, shares, &result)) << "0 times inf";
+}
+
 RC_GTEST_PROP(LovraProperty, SatisfiesKarushKuhnTucker, ()) {
   SeededRandom random(*rc::gen::arbitrary<std::uint64_t>());
   const auto size = static_cast<std::size_t>(*rc::gen::inRange(1, 7));
