@@ -20,11 +20,12 @@ using Flags = std::int32_t __attribute__((vector_size(16)));
 constexpr std::size_t kLanes = 4, kGroups = 2, kBranches = kGroups * kLanes;
 constexpr std::size_t kBits = 3;  ///< binary digits of a branch's place in its fork
 
-/// A bit for each lane whose flag is set.
-inline unsigned bits(const Flags& flags) {
-  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(flags & Flags{1, 2, 4, 8});
+/// A bit for each branch whose flag is not set.
+inline unsigned unset(const Flags (&flags)[kGroups]) {
+  const Flags places = (~flags[0] & Flags{1, 2, 4, 8}) | (~flags[1] & Flags{16, 32, 64, 128});
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(places);
   const std::uint64_t both = halves[0] | halves[1];
-  return static_cast<unsigned>(both | both >> 32) & 15;
+  return static_cast<unsigned>(both | both >> 32) & 255;
 }
 
 /// The largest finite float that is not above `value`.

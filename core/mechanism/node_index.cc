@@ -278,7 +278,7 @@ void NodeIndex::prefetch(std::size_t level, std::size_t fork) const {
 [[gnu::always_inline]] inline unsigned NodeIndex::open_branches(const Axis* axes,
                                                                 const Search& search,
                                                                 Lanes* bound) const {
-  Lanes root[kGroups]{}, held[kGroups]{};
+  Lanes root[kGroups]{}, held[kGroups]{}, left[kGroups];
   Flags closed[kGroups]{};
   const Search::Wish* wish = search.wishes.data();
   for (std::size_t k = 0; k < dimensions_; ++k, ++wish, ++axes) {
@@ -293,20 +293,18 @@ void NodeIndex::prefetch(std::size_t level, std::size_t fork) const {
       held[group] += wish->held * axes->root[group] * axes->root[group];
     }
   }
-  unsigned open = 0;
 #pragma GCC unroll 2
   for (std::size_t group = 0; group < kGroups; ++group) {
-    Lanes left = 1 - held[group];
-    left = left > kLeastLeft ? left : Lanes{} + kLeastLeft;
+    left[group] = 1 - held[group];
+    left[group] = left[group] > kLeastLeft ? left[group] : Lanes{} + kLeastLeft;
     root[group] *= root[group];
-    held[group] = held[group] > search.slack ? Lanes{} : left;
-    closed[group] |= held[group] == 0;
-    closed[group] |= root[group] > search.limit * held[group];
-    open |= bits(~closed[group]) << group * kLanes;
+    closed[group] |= held[group] > search.slack;
+    closed[group] |= root[group] > search.limit * left[group];
   }
+  const unsigned open = unset(closed);
   if (open == 0) return 0;
 #pragma GCC unroll 2
-  for (std::size_t group = 0; group < kGroups; ++group) bound[group] = root[group] / held[group];
+  for (std::size_t group = 0; group < kGroups; ++group) bound[group] = root[group] / left[group];
   return open;
 }
 

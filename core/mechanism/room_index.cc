@@ -79,8 +79,7 @@ void RoomIndex::search(std::size_t level, std::size_t fork, Search* search) cons
     closed[0] |= axes[j].most[0] < search->least[j];
     closed[1] |= axes[j].most[1] < search->least[j];
   }
-  const unsigned open = bits(~closed[0]) | bits(~closed[1]) << kLanes;
-  for (unsigned rest = open; rest != 0; rest &= rest - 1) {
+  for (unsigned rest = unset(closed); rest != 0; rest &= rest - 1) {
     const std::size_t branch = fork * kBranches + static_cast<std::size_t>(std::countr_zero(rest));
     if (search->over(branch << kBits * level)) return;
     if (level > 0) {
