@@ -69,8 +69,13 @@ std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
   return bids;
 }
 
-std::vector<NodeRoom> Market::node_rooms() const {
-  std::vector<NodeRoom> rooms;
+// Kept until a run begins or ends or the cluster or the configuration changes: many submissions
+// may come between two passes.
+const std::vector<NodeRoom>& Market::node_rooms() {
+  std::vector<NodeRoom>& rooms = rooms_;
+  if (rooms_known_) return rooms;
+  rooms_known_ = true;
+  rooms.clear();
   if (!auction_->wants_nodes()) return rooms;
   for (const Node& node : bookings_.plan().nodes()) {
     NodeRoom room{node.name, {}, {}, {}};

@@ -101,6 +101,7 @@ void Market::report(BooksReport news) {
   const std::lock_guard lock(mutex_);
   if (news.config && mechanism != nullptr) {
     config_ = std::move(*news.config);
+    rooms_known_ = false;
     has_config_ = true;
     interval_ms_ = std::max<std::uint32_t>(config_.interval_ms, 10);
   }

@@ -132,6 +132,7 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   }
   associations_enforced_ = cluster.associations_enforced;
   cluster_known_ = true;
+  rooms_known_ = false;
   places_due_ = true;
   capacity_due_ = true;
   update_capacity(now);

@@ -154,7 +154,7 @@ class Market {
   Money most_it_costs(const Bid& bid) const;
   Found entry(const Bid& bid, Time now) const;
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
-  std::vector<NodeRoom> node_rooms() const;
+  const std::vector<NodeRoom>& node_rooms();
   void accrue(Job& job);
   void resume(Job& job, const Comment& comment, Time run_start) const;
   void keep_rate(Job& job, Time now);
@@ -287,8 +287,10 @@ class Market {
   bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
   std::unique_ptr<PostedPrice> mechanism_;
-  Auction* auction_ = nullptr;  // behind mechanism_; null when that posts prices
-  Time auction_at_ = 0;         // the next auction
+  Auction* auction_ = nullptr;   // behind mechanism_; null when that posts prices
+  std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
+  bool rooms_known_ = false;
+  Time auction_at_ = 0;  // the next auction
 
   Funds funds_;
   std::deque<Queued> queue_;

@@ -66,6 +66,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   replan_lost(now);
   fund_waiting(now);
   pull_forward(now);
+  rooms_known_ = false;
   hold_auction(now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = jobs_.find(jobs[i].job_id);

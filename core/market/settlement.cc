@@ -187,6 +187,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     enqueue(std::move(queued));
   }
   if (mechanism_ != nullptr) unplace(job, now);
+  rooms_known_ = false;
   job.reserved = job.bound = false;  // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the façade costs slurmctld under its locks: a pass over 1,000 accepted jobs and 200 running
 // ones on 100 nodes of 64 cores, submissions into that plan over a week's horizon, ends of runs, an
-// array of 1,000 tasks. Prices are ERA's.
+// array of 1,000 tasks. Prices are ERA's; one submission joins a Vickrey auction on 10,000 nodes.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ namespace market {
 namespace {
 
 constexpr Time kNow = 1'764'000'000;
-constexpr std::uint32_t kNodes = 100, kCores = 64;
+constexpr std::uint32_t kCores = 64;
 
 struct BenchJob {
   std::uint32_t id = 0, cpus = 1, limit_min = 60;
@@ -32,18 +32,19 @@ struct BenchJob {
 /// A loaded cluster: `running` whole nodes' worth of jobs without a bid, `pending` accepted ones.
 class Loaded {
  public:
-  explicit Loaded(std::uint32_t pending) {
+  explicit Loaded(std::uint32_t pending, const char* mechanism = "era", std::uint32_t nodes = 100)
+      : nodes_(nodes) {
     std::string name = (std::filesystem::temp_directory_path() / "market-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
     folder_ = name;
     const std::string database = folder_ + "/ledger.db";
-    std::ofstream(folder_ + "/market.conf")
-        << "database = \"" << database << "\";\nmechanism = \"era\";\nmax_array_tasks = 1000;\n";
+    std::ofstream(folder_ + "/market.conf") << "database = \"" << database << "\";\nmechanism = \""
+                                            << mechanism << "\";\nmax_array_tasks = 1000;\n";
     auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
     if (!opened) throw std::runtime_error(opened.error().text);
     (void)opened->add_account("physics", "", kNow);
     (void)opened->set_members("physics", {"root"}, {});
-    (void)opened->deposit("physics", *Money::parse("100000000"), "", kNow);
+    (void)opened->deposit("physics", *Money::parse("1000000000"), "", kNow);
     market = std::make_unique<Market>(folder_ + "/market.conf", "cluster",
                                       [](LogLevel, const std::string&) {});
     market->round(kNow);
@@ -66,13 +67,13 @@ class Loaded {
     std::vector<std::string> names;
     std::vector<market_node_t> nodes;
     std::vector<std::uint32_t> members;
-    for (std::uint32_t i = 0; i < kNodes; ++i) names.push_back(fmt::format("n{}", i));
-    for (std::uint32_t i = 0; i < kNodes; ++i) {
+    for (std::uint32_t i = 0; i < nodes_; ++i) names.push_back(fmt::format("n{}", i));
+    for (std::uint32_t i = 0; i < nodes_; ++i) {
       nodes.push_back({names[i].c_str(), kCores, 1, 0, "", "", true});
       members.push_back(i);
     }
-    market_partition_t partition{"main", true, true, 0, 0, members.data(), kNodes};
-    market_cluster_t cluster{nodes.data(), kNodes, &partition, 1, nullptr, 0, false};
+    market_partition_t partition{"main", true, true, 0, 0, members.data(), nodes_};
+    market_cluster_t cluster{nodes.data(), nodes_, &partition, 1, nullptr, 0, false};
     market->update_cluster(cluster, now);
   }
 
@@ -166,6 +167,7 @@ class Loaded {
   std::vector<const char*> resv_names;
 
  private:
+  std::uint32_t nodes_;
   std::string folder_;
 };
 
@@ -209,6 +211,12 @@ void BM_Submit(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(loaded.submit().verdict);
 }
 BENCHMARK(BM_Submit)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(200);
+
+void BM_SubmitToAuction(benchmark::State& state) {
+  Loaded loaded(static_cast<std::uint32_t>(state.range(0)), "dva", 10'000);
+  for (auto _ : state) benchmark::DoNotOptimize(loaded.submit().verdict);
+}
+BENCHMARK(BM_SubmitToAuction)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(100);
 
 void BM_JobEnded(benchmark::State& state) {
   Loaded loaded(static_cast<std::uint32_t>(state.range(0)));

@@ -163,5 +163,30 @@ TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
   cluster.expect_balanced();
 }
 
+// What a bid is told hangs on the nodes as they are then, between two passes too.
+TEST(Owners, ABidIsToldItsShareOfWhatIsFreeNow) {
+  World world("mechanism = \"dva\"; prices = { floor = \"0.05\"; };\n", 1, 4);
+  (void)world.books().deposit("physics", *Money::parse("100"), "", world.now);
+  world.sync();
+  Ask ask;
+  ask.budget = "2";
+  ask.cpus = 4;
+  const auto told = [&](const char* share) {
+    const std::string text = world.submit(ask).text;
+    EXPECT_NE(text.find(share), std::string::npos) << text;
+  };
+  told("present share 1.00");
+  const std::uint32_t job = world.run(ask);
+  world.advance(kStart + 60);
+  ASSERT_EQ(world.job(job).state, MARKET_JOB_RUNNING);
+  told("present share 0.00");
+  told("present share 0.00");
+  world.end(world.job(job), MARKET_JOB_COMPLETED);
+  told("present share 1.00");
+  world.node_up[0] = false;
+  world.tell_cluster();
+  told("present share 0.00");
+}
+
 }  // namespace
 }  // namespace market::testing
