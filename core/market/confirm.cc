@@ -275,6 +275,8 @@ void Market::resettle_old_runs(const Job& job, const Comment& comment, const mar
     }
     old.phase = Phase::kConfirmed;
     old.accrued = {};
+    if (comment.settled && comment.restart == old.restart)
+      old.resettle = std::pair(comment.charged, comment.refunded);
     const bool told = comment.run_start != seen.start && comment.run_start >= old.submitted;
     const Time start = told ? comment.run_start : 0;
     resume(old, comment, start);

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/market/comment.h"
+#include "core/util/seeded_random.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -330,6 +333,73 @@ TEST(AuctionMoney, AnUnbilledRunDoesNotMakeTheNextOneFree) {
     ASSERT_FALSE(bills.empty());
     EXPECT_GT(bills.back().charged, Money());
     cluster.expect_balanced();
+  }
+}
+
+// What the comment of the ended run told is what the books get, though they had not got it yet.
+TEST(AuctionMoney, ABillThatWasToldOutlivesACrash) {
+  for (const char* mechanism : {"first_fit", "tycoon", "dva", "abacus"}) {
+    SCOPED_TRACE(mechanism);
+    Cluster cluster(mechanism, "ends = { node_fail = \"charge\"; };\n");
+    const std::uint32_t job = cluster.bid("6", 16, 60, 3000);
+    cluster.advance(kStart + 1800);
+    FakeJob& run = cluster.job(job);
+    ASSERT_EQ(run.state, MARKET_JOB_RUNNING);
+    cluster.requeue(run, MARKET_JOB_NODE_FAIL);
+    run.submit = cluster.now;
+    const Money told = read_comment(run.comment)->charged;
+    EXPECT_GT(told, Money());
+    cluster.crash();
+    cluster.advance(cluster.now + 60);
+    ASSERT_FALSE(cluster.bills(job).empty());
+    EXPECT_EQ(cluster.bills(job)[0].charged, told);
+  }
+}
+
+// Jobs come and go on a cluster with room for all; the same once more with crashes, which cost
+// nothing where a rate stays as it was at the start, and the change of a minute where it does not.
+std::map<std::uint32_t, Money> bills_with(const char* mechanism, std::uint64_t seed, bool crashes) {
+  Cluster cluster(mechanism);
+  SeededRandom random(seed), bad_luck(seed);
+  const char* const budgets[] = {"0.000001", "0.3", "2", "7"};
+  for (int step = 0; step < 80; ++step) {
+    std::size_t live = 0, started = 0;
+    for (const auto& [id, job] : cluster.jobs) live += job.state <= MARKET_JOB_RUNNING;
+    if (live < 4 && random.below(3) == 0) {
+      const auto limit = static_cast<std::uint32_t>(10 + random.below(50));
+      EXPECT_NE(
+          cluster.bid(budgets[random.below(4)], static_cast<std::uint32_t>(1 + random.below(4)),
+                      limit, static_cast<Time>(60 + random.below(limit * 60 - 60))),
+          0u);
+    }
+    cluster.step();
+    cluster.sync();
+    for (const auto& [id, job] : cluster.jobs) started += job.start == cluster.now;
+    const bool silence = random.below(10) == 0;
+    const bool crash = bad_luck.below(6) == 0 && started == 0;
+    cluster.now += silence ? static_cast<Time>(random.below(600)) : 20;
+    if (crashes && crash) cluster.crash();
+  }
+  cluster.advance(cluster.now + 2 * 3600, 60);
+  cluster.expect_balanced();
+  std::map<std::uint32_t, Money> bills;
+  for (const auto& [id, job] : cluster.jobs) bills[id] = cluster.charged(id);
+  return bills;
+}
+
+TEST(AuctionMoney, CrashesChangeNoBill) {
+  for (const auto& [mechanism, apart] :
+       {std::pair{"abacus", 0.0}, std::pair{"dva", 0.0}, std::pair{"tycoon", 0.2}}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(fmt::format("{} seed {}", mechanism, seed));
+      const auto calm = bills_with(mechanism, seed, false);
+      const auto rough = bills_with(mechanism, seed, true);
+      ASSERT_EQ(calm.size(), rough.size());
+      ASSERT_GT(calm.size(), 5u);
+      for (const auto& [id, bill] : calm) {
+        EXPECT_NEAR(rough.at(id).credits(), bill.credits(), 1e-6 + apart) << id;
+      }
+    }
   }
 }
 
