@@ -189,7 +189,12 @@ class MixedWorld {
   void expect_bill(const FakeJob& job) {
     const auto comment = read_comment(job.comment);
     if (job.state == MARKET_JOB_PENDING || !comment || comment->waiting) return;
-    if (comment->price > Money()) to_bill_.insert({job.id, job.restart});
+    const auto liens = world_.books().open_liens("cluster");
+    for (const ledger::OpenLien& lien : *liens) {
+      const ledger::SegmentKey& key = lien.segment.key;
+      if (key.job_id == job.id && key.restart == job.restart)
+        to_bill_.insert({job.id, job.restart});
+    }
   }
 
   void end_one() {
