@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
 constexpr Time kKeepEvery = 60;                // seconds between two comments of a run, at least
+constexpr double kRounding = 1e-9;             // rates that differ by less are the same
 
 Money money_of(double credits) {
   return Money::from_credits(std::max(0.0, credits)).value_or(Money());
@@ -125,10 +126,14 @@ void Market::resume(Job& job, const Comment& comment, Time run_start) const {
 // whose rule is in force no more: the last change of their rate may not have been told.
 void Market::keep_rate(Job& job, Time now) {
   Accrued& accrued = job.accrued;
-  if (!job.rated || accrued.kept_rate == job.standing.rate) return;
-  const Time every = std::max(config_.auction_period, kKeepEvery);
-  if (accrued.kept_rate && now < accrued.kept_at + every) return;
-  accrued.kept_rate = job.standing.rate;
+  const double rate = job.standing.rate;
+  if (!job.rated) return;
+  if (accrued.kept_rate) {
+    const Time every = std::max(config_.auction_period, kKeepEvery);
+    const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
+    if (same || now < accrued.kept_at + every) return;
+  }
+  accrued.kept_rate = rate;
   accrued.kept_at = now;
   job.comment_due = true;
 }
@@ -202,10 +207,13 @@ void Market::rate_unseen(Job& job, Time now) {
     return;
   }
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  if (const auto standing = preview(job.bid, now)) {
-    job.standing.rate = standing->rate;
-    job.rated = true;
+  auto standing = preview(job.bid, now);
+  if (!standing) {  // too many to compare it with: what it would pay alone
+    const LiveBid alone{0, &job.bid, now, most_it_costs(job.bid).credits(), false, 0, {}};
+    standing = auction_->auction({&alone, 1}, node_rooms(), now).front();
   }
+  job.standing.rate = standing->rate;
+  job.rated = true;
   job.phase = phase;
 }
 

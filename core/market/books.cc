@@ -142,7 +142,7 @@ void Market::use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now) {
   }
   for (const auto& [token, provisional] : provisionals_) {
     for (const Provisional::Task& task : provisional.tasks) {
-      if (task.funded && !task.claimed)
+      if (task.funded && !task.claimed && !task.terms.auctioned())
         mechanism_->promise(provisional.bid.request, task.terms.start);
     }
   }

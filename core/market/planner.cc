@@ -249,7 +249,8 @@ void Market::drop_provisional(const std::string& token) {
     --provisional_tasks_;
     if (!task.funded) continue;
     bookings_.cancel(booking_key(token, i));
-    mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
+    if (!task.terms.auctioned())
+      mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
     funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
   }
   provisionals_.erase(entry);

@@ -336,6 +336,21 @@ TEST(AuctionMoney, AnUnbilledRunDoesNotMakeTheNextOneFree) {
   }
 }
 
+// As above among so many bids that none is compared with all others any more: alone, a bid for the
+// whole cluster pays just that.
+TEST(AuctionMoney, AmongThousandsARunThatNobodySawIsNotFree) {
+  Cluster cluster("tycoon");
+  for (int i = 0; i < 2001; ++i) ASSERT_NE(cluster.bid("0.000001", 16, 60, 3600), 0u);
+  for (auto& [id, job] : cluster.jobs) job.dependent = true;
+  cluster.step();
+  cluster.sync();
+  const std::uint32_t job = cluster.bid("6", 16, 60, 1800);
+  cluster.run_unseen(job, 1800);
+  cluster.end(cluster.job(job), MARKET_JOB_COMPLETED);
+  cluster.sync();
+  EXPECT_EQ(cluster.charged(job), credits("3"));
+}
+
 // What the comment of the ended run told is what the books get, though they had not got it yet.
 TEST(AuctionMoney, ABillThatWasToldOutlivesACrash) {
   for (const char* mechanism : {"first_fit", "tycoon", "dva", "abacus"}) {
