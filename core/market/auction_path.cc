@@ -183,7 +183,7 @@ Money Market::owed(const Job& job, const market_job_t& ended, Time elapsed) cons
     most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
   }
   const auto left = static_cast<double>(std::max<Time>(0, elapsed - job.accrued.seconds));
-  const double accrued = job.accrued.credits + job.standing.rate * left;
+  const double accrued = std::min(job.accrued.credits + job.standing.rate * left, most.credits());
   if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
     return std::min(most, money_of(accrued));
   }

@@ -117,6 +117,13 @@ class Market {
     bool capped = false;    // gave up after kMaxPlacements places
     bool for_sale = false;  // at least one start has a price within the limit
   };
+  struct Bill {  // a run's end as the books and its user will see it
+    const char* state = "";
+    Time elapsed = 0;
+    bool ran = false, late = false;
+    bool is_void = false;  // it never began and costs nothing: the lien returns
+    Money charged, refunded;
+  };
   struct Draft {  // a submission that passed all checks but price and funds
     Bid bid;
     BidTexts texts;
@@ -245,6 +252,8 @@ class Market {
   std::optional<std::string> end_run(const market_job_t& ended, Time now);
   void see_ended(const market_job_t& ended, Time now);
   Job* job_of_ended(const market_job_t& ended, Time now);
+  Bill bill_of(Job& job, const market_job_t& ended, Time now);
+  void post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now);
   void settle(Job& job, const market_job_t& ended, Time now);
   std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended, Money amount);
   std::vector<double> node_weights(const Job& job, const Placement& placement) const;

@@ -125,66 +125,75 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   return &job;
 }
 
-void Market::settle(Job& job, const market_job_t& ended, Time now) {
+Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   const End end = end_of(ended.state);
-  const bool ran = ended.start > 0 && ended.end > ended.start;
+  Bill bill;
+  bill.state = end.name;
+  bill.ran = ended.start > 0 && ended.end > ended.start;
+  if (bill.ran) bill.elapsed = std::max<Time>(0, ended.end - ended.start - ended.suspended_s);
   const bool never_ran =
-      !ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
-  const Time elapsed = ran ? std::max<Time>(0, ended.end - ended.start - ended.suspended_s) : 0;
+      !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
   const Time limit = job.bid.request.duration;
   EndRule rule = config_.ends.*end.rule;
   if (never_ran && ended.state == MARKET_JOB_CANCELLED) rule = config_.ends.cancelled_before_start;
-  const bool late = ended.state == MARKET_JOB_COMPLETED && !job.missed &&
-                    job.terms.promised_end != 0 && ended.end > job.terms.promised_end &&
-                    elapsed <= limit;
-  const bool ex_post = late && job.terms.free_after != 0;
-  if (late && !ex_post) rule = config_.ends.late;
+  bill.late = ended.state == MARKET_JOB_COMPLETED && !job.missed && job.terms.promised_end != 0 &&
+              ended.end > job.terms.promised_end && bill.elapsed <= limit;
+  const bool ex_post = bill.late && job.terms.free_after != 0;
+  if (bill.late && !ex_post) rule = config_.ends.late;
 
-  const bool was_accepted = job.phase != Phase::kWaiting;
   const bool auctioned = job.terms.auctioned();
-  if (auctioned && was_accepted && ran && !job.resettle) rate_unseen(job, now);
-  Money base;
-  if (was_accepted && !job.unbilled) base = auctioned ? owed(job, ended, elapsed) : job.terms.price;
-  if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
-    base = std::min(base, base.scaled(std::min(elapsed, limit), limit));
-  }
-  if (ex_post && ended.end > job.terms.free_after) base = Money();
-  Money charged = rule == EndRule::kFree ? Money() : base;
-  Money refunded = rule == EndRule::kRefund ? base : Money();
-  if (job.resettle) std::tie(charged, refunded) = *job.resettle;
-
-  if (was_accepted && never_ran && rule == EndRule::kFree) {
-    void_lien(job, fmt::format("{} before it started", end.name));
-  } else if (was_accepted) {
-    ledger::Segment segment = segment_of(job);
-    segment.state = end.name;
-    segment.start = ended.start;
-    segment.end = ended.end != 0 ? ended.end : now;
-    segment.suspended = ended.suspended_s;
-    segment.elapsed = elapsed;
-    segment.charged = charged;
-    segment.refunded = refunded;
-    if (job.unbilled) segment.quoted = Money();
-    if (late) segment.note = "late";
-    if (ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
-    Queued queued;
-    queued.job_id = job.id;
-    queued.previous_lien = job.lien;
-    std::vector<ledger::Payee> payees;
-    if (ran) payees = payees_of(job, ended, charged - refunded);
-    if (!job.resettle || job.lien != Money()) {
-      for (const ledger::Payee& payee : payees) {
-        queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
-      }
+  if (job.resettle) {
+    std::tie(bill.charged, bill.refunded) = *job.resettle;
+  } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
+    if (auctioned && bill.ran) rate_unseen(job, now);
+    bill.charged = auctioned ? owed(job, ended, bill.elapsed) : job.terms.price;
+    if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
+      bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
-    queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
-    if (job.lien != Money())
-      queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-    // Settled before a crash and no lien left: the balance has it already.
-    if (!job.resettle || job.lien != Money())
-      queued.deltas.emplace_back(job.bid.account, Delta{refunded - charged, Money()});
-    job.lien = Money();
-    enqueue(std::move(queued));
+    if (ex_post && ended.end > job.terms.free_after) bill.charged = Money();
+    if (rule == EndRule::kRefund) bill.refunded = bill.charged;
+  }
+  bill.is_void = never_ran && rule == EndRule::kFree && bill.charged == Money();
+  return bill;
+}
+
+void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
+  ledger::Segment segment = segment_of(job);
+  segment.state = bill.state;
+  segment.start = ended.start;
+  segment.end = ended.end != 0 ? ended.end : now;
+  segment.suspended = ended.suspended_s;
+  segment.elapsed = bill.elapsed;
+  segment.charged = bill.charged;
+  segment.refunded = bill.refunded;
+  if (job.unbilled) segment.quoted = Money();
+  if (bill.late) segment.note = "late";
+  if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
+  std::vector<ledger::Payee> payees;
+  if (bill.ran) payees = payees_of(job, ended, bill.charged - bill.refunded);
+  Queued queued;
+  queued.job_id = job.id;
+  queued.previous_lien = job.lien;
+  // Settled before a crash and no lien left: the balances have it already.
+  if (!job.resettle || job.lien != Money()) {
+    queued.deltas.emplace_back(job.bid.account, Delta{bill.refunded - bill.charged, Money()});
+    for (const ledger::Payee& payee : payees) {
+      queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
+    }
+  }
+  if (job.lien != Money())
+    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+  queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
+  job.lien = Money();
+  enqueue(std::move(queued));
+}
+
+void Market::settle(Job& job, const market_job_t& ended, Time now) {
+  const Bill bill = bill_of(job, ended, now);
+  if (job.phase != Phase::kWaiting && !bill.is_void) {
+    post_bill(job, ended, bill, now);
+  } else {
+    void_lien(job, fmt::format("{} before it started", bill.state));
   }
   if (mechanism_ != nullptr) unplace(job, now);
   rooms_known_ = false;
@@ -192,7 +201,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = pass_number_;
-  job.settled_comment = settled_comment(job, charged, refunded);
+  job.settled_comment = settled_comment(job, bill.charged, bill.refunded);
 }
 
 }  // namespace market

@@ -351,6 +351,28 @@ TEST(AuctionMoney, AmongThousandsARunThatNobodySawIsNotFree) {
   EXPECT_EQ(cluster.charged(job), credits("3"));
 }
 
+// Whatever stands in a comment, a run owes at most its bid, and at least what it says.
+TEST(AuctionMoney, HugeNumbersInACommentAreNotFree) {
+  for (const char* number : {"1e12", "1e15", "1e300", "1.7e308"}) {
+    for (const char* key : {"accrued", "rate"}) {
+      SCOPED_TRACE(fmt::format("{} {}", key, number));
+      Cluster cluster("tycoon");
+      const std::uint32_t job = cluster.bid("6", 16, 60, 3000);
+      cluster.advance(kStart + 1800);
+      FakeJob& run = cluster.job(job);
+      const std::string name = fmt::format("\"{}\":", key);
+      const std::size_t at = run.comment.find(name) + name.size();
+      run.comment.replace(at, run.comment.find_first_of(",}", at) - at, number);
+      run.state = MARKET_JOB_COMPLETED;
+      run.end = cluster.now;
+      cluster.crash();
+      cluster.advance(cluster.now + 60);
+      EXPECT_EQ(cluster.charged(job), credits("6"));
+      cluster.expect_balanced();
+    }
+  }
+}
+
 // What the comment of the ended run told is what the books get, though they had not got it yet.
 TEST(AuctionMoney, ABillThatWasToldOutlivesACrash) {
   for (const char* mechanism : {"first_fit", "tycoon", "dva", "abacus"}) {

@@ -313,14 +313,16 @@ class MixedWorld {
     } else {
       const std::string key =
           any("accrued", "rate", "ran", "run_start", "start", "end", "submitted", "price", "budget",
-              "free_after", "restart", "quoted", "charged");
+              "rule", "account", "seats", "waiting", "token", "value", "free_after", "restart",
+              "quoted", "charged");
       const std::size_t at = comment.find("\"" + key + "\":");
       if (at == std::string::npos) return;
       const std::size_t from = at + key.size() + 3;
-      comment.replace(from, comment.find_first_of(",}", from) - from,
-                      any("-1", "1e308", "1e999", "NaN", "null", "9223372036854775807",
-                          "-9223372036854775808", "18446744073709551615", "\"x\"", "[]", "0.5",
-                          "\"9000000000000\"", "\"-1\"", "4000000000"));
+      comment.replace(
+          from, comment.find_first_of(",}", from) - from,
+          any("-1", "1e308", "1e999", "NaN", "null", "9223372036854775807", "-9223372036854775808",
+              "18446744073709551615", "\"x\"", "[]", "0.5", "\"9000000000000\"", "\"-1\"",
+              "4000000000", "\"lab-a\"", "\"dva/1\"", "\"n1:f::,n9:zz:-1:a=b\""));
     }
     damaged_.insert(job->id);
     if (one_in(2)) crash();
