@@ -26,12 +26,12 @@ Money money_of(double credits) {
 
 std::unique_ptr<PostedPrice> as_posted_price(std::unique_ptr<Mechanism> mechanism) {
   if (auto* posted = dynamic_cast<PostedPrice*>(mechanism.get())) {
-    mechanism.release();
+    (void)mechanism.release();
     return std::unique_ptr<PostedPrice>(posted);
   }
   auto* auction = dynamic_cast<Auction*>(mechanism.get());
   if (auction == nullptr) return nullptr;
-  mechanism.release();
+  (void)mechanism.release();
   return std::make_unique<NothingPosted>(std::unique_ptr<Auction>(auction));
 }
 

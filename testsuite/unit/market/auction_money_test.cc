@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -34,19 +33,7 @@ struct Cluster : World {
         mechanism, more);
   }
   void change_to(const std::string& mechanism, bool by_crash = false) {
-    std::ofstream(folder() + "/market.conf") << "database = \"" << folder() << "/ledger.db\";\n"
-                                             << settings(mechanism, more_);
-    if (by_crash) return crash();
-    market().reconfigure();
-    sync();
-  }
-  std::uint32_t bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min, Time runtime) {
-    Ask ask;
-    ask.budget = budget;
-    ask.cpus = cpus;
-    ask.limit_min = limit_min;
-    ask.runtime = runtime;
-    return run(ask);
+    configure(settings(mechanism, more_), by_crash);
   }
   /// The next run of a requeued job starts and ends without a pass in between.
   void run_unseen(std::uint32_t id, Time seconds) {
@@ -76,13 +63,6 @@ struct Cluster : World {
     const std::string answer =
         query(fmt::format(R"({{"verb":"rebid","job":"{}","{}":"{}"}})", id, word, text));
     return nlohmann::json::parse(answer)["ok"].get<bool>();
-  }
-  void expect_balanced() {
-    const auto check = books().check();
-    ASSERT_TRUE(check);
-    EXPECT_EQ(check->sum, Money());
-    EXPECT_TRUE(check->faults.empty()) << check->faults.front();
-    EXPECT_EQ(balance("physics").liens, Money());
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "fake_cluster.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -18,9 +19,8 @@ World::World(const std::string& settings, std::uint32_t nodes, std::uint32_t cor
   std::string name = (std::filesystem::temp_directory_path() / "market-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
   folder_ = name;
-  const std::string database = folder_ + "/ledger.db";
-  std::ofstream(folder_ + "/market.conf") << "database = \"" << database << "\";\n" << settings;
-  auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
+  write_settings(settings);
+  auto opened = ledger::Ledger::open(folder_ + "/ledger.db", ledger::Mode::kCreate);
   if (!opened) throw std::runtime_error(opened.error().text);
   books_ = std::make_unique<ledger::Ledger>(std::move(*opened));
   (void)books_->add_account("physics", "", now);
@@ -41,6 +41,18 @@ void World::restart_market() {
   sync();
   tell_cluster();
   run_pass();
+}
+
+void World::write_settings(const std::string& settings) const {
+  std::ofstream(folder_ + "/market.conf") << "database = \"" << folder_ << "/ledger.db\";\n"
+                                          << settings;
+}
+
+void World::configure(const std::string& settings, bool by_crash) {
+  write_settings(settings);
+  if (by_crash) return crash();
+  market_->reconfigure();
+  sync();
 }
 
 void World::crash() {
@@ -123,6 +135,24 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   }
   jobs[job.id] = job;
   return job.id;
+}
+
+std::uint32_t World::bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min,
+                         Time runtime) {
+  Ask ask;
+  ask.budget = budget;
+  ask.cpus = cpus;
+  ask.limit_min = limit_min;
+  ask.runtime = runtime;
+  return run(ask);
+}
+
+void World::expect_balanced() {
+  const auto check = books_->check();
+  ASSERT_TRUE(check);
+  EXPECT_EQ(check->sum, Money());
+  EXPECT_TRUE(check->faults.empty()) << check->faults.front();
+  EXPECT_EQ(balance("physics").liens, Money());
 }
 
 std::string World::query(const std::string& json, std::uint32_t uid, bool is_operator) {

@@ -62,6 +62,8 @@ class World {
   ledger::Ledger& books() { return *books_; }
   /// A round of the ledger's thread now.
   void sync() { market_->round(now); }
+  /// Other settings, read by a reconfigure or after a crash.
+  void configure(const std::string& settings, bool by_crash);
   /// Kills the façade without a flush and starts another.
   void crash();
   void restart_market();
@@ -73,6 +75,8 @@ class World {
   /// As submit, and the job exists when it was accepted (or carries no bid); the id, 0 when
   /// refused.
   std::uint32_t run(const Ask& ask, Answer* answer = nullptr);
+  /// As run, for account physics.
+  std::uint32_t bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min, Time runtime);
   std::string query(const std::string& json, std::uint32_t uid = 0, bool is_operator = true);
   /// One pass, orders obeyed; then ends and starts what is due.
   void step();
@@ -83,6 +87,8 @@ class World {
   FakeJob& job(std::uint32_t id) { return jobs.at(id); }
   Money available(const std::string& account);
   ledger::Balance balance(const std::string& account);
+  /// The books add up, and physics has nothing set aside.
+  void expect_balanced();
 
   const std::string& folder() const { return folder_; }
 
@@ -99,6 +105,7 @@ class World {
   void forget(Time time);
 
  private:
+  void write_settings(const std::string& settings) const;
   void run_pass();
   void obey_order(const market_order_t& order);
   bool reserve(const market_order_t& order);

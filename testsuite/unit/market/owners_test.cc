@@ -23,24 +23,13 @@ struct Cluster : World {
     sync();
   }
   std::uint32_t bid(const char* budget, std::uint32_t cpus, Time runtime) {
-    Ask ask;
-    ask.budget = budget;
-    ask.cpus = cpus;
-    ask.limit_min = 60;
-    ask.runtime = runtime;
-    return run(ask);
+    return World::bid(budget, cpus, 60, runtime);
   }
   Money charged(std::uint32_t job) {
     ledger::SegmentFilter filter;
     filter.jobs = {job};
     const auto runs = books().segments(filter);
     return runs && runs->size() == 1 ? runs->front().charged - runs->front().refunded : Money();
-  }
-  void expect_balanced() {
-    const auto check = books().check();
-    ASSERT_TRUE(check);
-    EXPECT_EQ(check->sum, Money());
-    EXPECT_TRUE(check->faults.empty());
   }
 };
 

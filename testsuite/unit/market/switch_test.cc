@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "core/market/comment.h"
 #include "fake_cluster.h"
 
@@ -28,19 +26,7 @@ struct Cluster : World {
         mechanism);
   }
   void change_to(const std::string& mechanism, bool by_crash = false) {
-    std::ofstream(folder() + "/market.conf") << "database = \"" << folder() << "/ledger.db\";\n"
-                                             << settings(mechanism);
-    if (by_crash) return crash();
-    market().reconfigure();
-    sync();
-  }
-  std::uint32_t bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min, Time runtime) {
-    Ask ask;
-    ask.budget = budget;
-    ask.cpus = cpus;
-    ask.limit_min = limit_min;
-    ask.runtime = runtime;
-    return run(ask);
+    configure(settings(mechanism), by_crash);
   }
   std::string rule_of(std::uint32_t id) { return read_comment(job(id).comment)->rule; }
   ledger::Segment bill(std::uint32_t id) {
@@ -50,11 +36,7 @@ struct Cluster : World {
     return runs && runs->size() == 1 ? runs->front() : ledger::Segment{};
   }
   void expect_balanced(const char* deposit) {
-    const auto check = books().check();
-    ASSERT_TRUE(check);
-    EXPECT_EQ(check->sum, Money());
-    EXPECT_TRUE(check->faults.empty());
-    EXPECT_EQ(balance("physics").liens, Money());
+    World::expect_balanced();
     Money billed;
     const auto all = books().segments(ledger::SegmentFilter{});
     for (const ledger::Segment& run : *all) billed += run.charged - run.refunded;
