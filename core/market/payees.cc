@@ -38,10 +38,10 @@ std::vector<double> Market::node_weights(const Job& job, const Placement& placem
                           std::all_of(placement.begin(), placement.end(), [&](const Seat& seat) {
                             return awarded.contains(seat.node);
                           });
-  std::vector<double> asked, held;
+  std::vector<double> weights, held;
   for (const Seat& seat : placement) {
     if (as_awarded) {
-      asked.push_back(awarded[seat.node]);
+      weights.push_back(awarded[seat.node]);
       continue;
     }
     const Node& node = bookings_.plan().nodes()[seat.node];
@@ -50,11 +50,12 @@ std::vector<double> Market::node_weights(const Job& job, const Placement& placem
     for (const auto& [name, count] : seat.gres) part["gres/" + name] = count;
     const auto owner = config_.owners.find(node.name);
     held.push_back(billing_of(part));
-    asked.push_back(held.back() *
-                    (owner != config_.owners.end() ? owner->second.ask : config_.floor_price));
+    weights.push_back(held.back() *
+                      (owner != config_.owners.end() ? owner->second.ask : config_.floor_price));
   }
-  const bool free = std::all_of(asked.begin(), asked.end(), [](double a) { return a <= 0; });
-  return free && !held.empty() ? held : asked;
+  const bool free =
+      std::all_of(weights.begin(), weights.end(), [](double weight) { return weight <= 0; });
+  return free && !held.empty() ? held : weights;
 }
 
 // The parts of `amount` that owners get, one for each account; what is missing to it is the site's.
