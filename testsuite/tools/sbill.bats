@@ -183,8 +183,9 @@ PY
 @test "another user is told who may read the books" {
   [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody else"
   chmod 755 "$folder"
-  run setpriv --reuid=65534 --clear-groups "$TOOLS_DIR/sbill/sbill" --database="$db"
-  [ "$status" -ne 126 ] || skip "the program lies where others cannot run it"
+  install -m 755 "$TOOLS_DIR/sbill/sbill" "$folder" # the build may lie in a folder that is closed to others
+  cd /
+  run setpriv --reuid=65534 --clear-groups "$folder/sbill" --database="$db"
   [ "$status" -eq 1 ] && one_line
   [[ "$output" == *"permission denied: only its owner root and root may read the books" ]]
 }

@@ -158,7 +158,12 @@ open_physics() {
   [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody else"
   open_physics
   chmod 755 "$DIR"
-  as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$FAKE_SLURM" "$SMARKET" "$@"; }
+  # The build may lie in a folder that is closed to others.
+  install -m 755 "$SMARKET" "$FAKE_SLURM" "$DIR"
+  as_nobody() {
+    (cd / && setpriv --reuid=65534 --regid=65534 --clear-groups \
+      env LD_PRELOAD="$DIR/${FAKE_SLURM##*/}" "$DIR/smarket" "$@")
+  }
   run as_nobody deposit physics 5
   [ "$status" -eq 1 ]
   [[ $output == *"permission denied"*"only its owner root and root"* ]]
