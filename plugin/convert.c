@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/convert.h"
 
+#include "plugin/note.h"
 #include "src/common/uid.h"
 
 enum { CORES_PER_WORD = 64 };
@@ -322,7 +323,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .user = job->user_name ? job->user_name : uid_to_string_cached(job->user_id),
       .account = job->account,
       .partition = job->partition,
-      .admin_comment = job->admin_comment,
+      .note = note_of(job),
       .state_desc = job->state_desc,
       .resv_name = job->resv_name,
       .tres_req = job->tres_fmt_req_str,

@@ -7,6 +7,7 @@
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
 #include "plugin/market.h"
+#include "plugin/note.h"
 #include "plugin/options.h"
 
 static bool is_operator(uint32_t uid) {
@@ -104,10 +105,7 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
     *message = xstrdup(answer->text);
   }
   if (answer->verdict == MARKET_REJECTED) return ESLURM_ACCOUNTING_POLICY;
-  if (accepted && answer->admin_comment) {
-    xfree(request->admin_comment);
-    request->admin_comment = xstrdup(answer->admin_comment);
-  }
+  if (accepted && answer->note) note_submit(request, answer->note);
   if (accepted) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
   if (answer->verdict == MARKET_WAITING) request->priority = 0;
@@ -133,13 +131,14 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
 
   if (names_market_reservation(request->reservation, NULL)) return refuse_reservation(message);
   // Only the market writes its notes on a job, whoever asks.
-  if (market_wants_job(MARKET_JOB_PENDING, request->admin_comment)) xfree(request->admin_comment);
+  if (market_is_note(request->admin_comment)) xfree(request->admin_comment);
   options_read(request->spank_job_env, request->spank_job_env_size, &options);
   if (forged(&options)) {
     xfree(*message);
     *message = xstrdup(forged(&options));
     return ESLURM_ACCOUNTING_POLICY;
   }
+  note_drop_forged(request);
 
   fill(request, uid, &options, &arena, &submission);
   if (!request->account && options_any(&options))
@@ -159,8 +158,11 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
   return code;
 }
 
-static bool changes_comment(const job_desc_msg_t* change, const job_record_t* job) {
-  return change->admin_comment && xstrcmp(change->admin_comment, job->admin_comment);
+// Whether somebody else writes what only the market may: after a restart it could be taken for a
+// note of an older version.
+static bool imitates_bill(const job_desc_msg_t* change, const job_record_t* job) {
+  return market_is_note(change->admin_comment) &&
+         xstrcmp(change->admin_comment, job->admin_comment);
 }
 
 static int judge_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
@@ -177,11 +179,11 @@ static int judge_change(const job_desc_msg_t* change, const job_record_t* job, u
       .partition = change->partition,
   };
   arena_t arena = {0};
-  char* text = xmalloc(MARKET_COMMENT_MAX);
+  char* text = xmalloc(MARKET_REASON_MAX);
   int verdict;
 
   asked.resized = convert_changed_size(change, job, &arena, &asked.size);
-  verdict = market_modify(&asked, time(NULL), text, MARKET_COMMENT_MAX);
+  verdict = market_modify(&asked, time(NULL), text, MARKET_REASON_MAX);
   arena_free(&arena);
   if (verdict == MARKET_REJECTED) {
     xfree(*message);
@@ -197,15 +199,13 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
                              char** message) {
   if (names_market_reservation(change->reservation, job->resv_name))
     return refuse_reservation(message);
-  if (!market_wants_job(MARKET_JOB_PENDING, job->admin_comment)) {
-    if (market_wants_job(MARKET_JOB_PENDING, change->admin_comment)) xfree(change->admin_comment);
-    return SLURM_SUCCESS;
-  }
-  if (changes_comment(change, job)) {
+  if (imitates_bill(change, job)) {
     xfree(*message);
-    *message = xstrdup("market: the admin comment of a job with a bid belongs to the market");
+    *message = xstrdup(
+        "market: an admin comment may not begin as the market's bill does; any other text may");
     return ESLURM_NOT_SUPPORTED;
   }
+  if (!note_is_on(job)) return SLURM_SUCCESS;
   if (change->time_limit != NO_VAL && change->time_min == NO_VAL && job->time_min)
     change->time_min = change->time_limit;  // see keep_whole_time
   return judge_change(change, job, uid, message);

@@ -7,12 +7,13 @@
 #include "plugin/arena.h"
 #include "plugin/convert.h"
 #include "plugin/market.h"
+#include "plugin/note.h"
 
 site_jobcomp_t site_jobcomp;
 static plugin_handle_t handle = PLUGIN_INVALID_HANDLE;
 
 int jobcomp_market_open(void) {
-  char type[64] = "";
+  char type[128] = "";
   char* path;
   int known;
 
@@ -39,16 +40,16 @@ void jobcomp_market_close(void) {
 }
 
 void jobcomp_market_settle(job_record_t* job) {
-  char comment[MARKET_COMMENT_MAX];
+  market_ended_t texts;
   time_t now = time(NULL);
   arena_t arena = {0};
   market_job_t ended;
 
-  if (!market_wants_job(MARKET_JOB_COMPLETED, job->admin_comment)) return;
+  if (!note_is_on(job)) return;
   convert_ended_job(job, now, &arena, &ended);
-  if (market_job_ended(&ended, now, comment, sizeof(comment))) {
-    xfree(job->admin_comment);
-    job->admin_comment = xstrdup(comment);
+  if (market_job_ended(&ended, now, &texts)) {
+    note_write(job, texts.note);
+    note_write_bill(job, texts.bill);
   }
   arena_free(&arena);
   market_wake();

@@ -37,7 +37,8 @@ int jobcomp_market_open(void);
 // Unloads it; a second call does nothing.
 void jobcomp_market_close(void);
 
-// Settles the run that just ended and writes what was charged into the job's admin_comment.
+// Settles the run that just ended and writes what was charged into the job's note, and into its
+// admin_comment where the site wants that.
 void jobcomp_market_settle(job_record_t* job);
 
 #endif

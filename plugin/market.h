@@ -33,7 +33,7 @@ typedef void (*market_log_fn)(int level, const char* line);
 enum market_verdict {
   MARKET_CLOSED,   /* not open: treat the job as the site would without us */
   MARKET_NO_BID,   /* an ordinary job: leave it alone */
-  MARKET_ACCEPTED, /* set admin_comment, show text; provisional until the job is seen in a pass */
+  MARKET_ACCEPTED, /* keep the note, show text; provisional until the job is seen in a pass */
   MARKET_WAITING,  /* as accepted, and submit the job held: it waits for funds */
   MARKET_REJECTED, /* show text, fail with the accounting-policy code */
   MARKET_UNBILLED, /* a bid that cannot be handled now and may run unbilled: show text, leave it
@@ -41,8 +41,14 @@ enum market_verdict {
   MARKET_ANSWERED, /* a query: show text (one line of JSON); the job itself does not matter */
 };
 
+/* The market keeps what it has to know of a job in a note, a short text that travels with the job:
+ * private, saved by slurmctld, copied to array tasks. docs/note-format.md tells what stands in it.
+ */
+
 #define MARKET_TEXT_MAX 131072
-#define MARKET_COMMENT_MAX 1024
+#define MARKET_REASON_MAX 1024 /* why a change is refused */
+#define MARKET_NOTE_MAX 4096
+#define MARKET_BILL_MAX 200
 
 /* ---- life ---- */
 
@@ -160,8 +166,8 @@ typedef struct market_answer {
   int verdict;      /* enum market_verdict */
   const char* text; /* lines for the user, each beginning with "market: "; "" when there is nothing
                        to say; the answer to a query is one line of JSON without that */
-  const char* admin_comment; /* to set on the job; NULL: leave as it is */
-  const char* account;       /* to set on the job when it named none; NULL: leave as it is */
+  const char* note; /* to keep with the job; NULL: none */
+  const char* account; /* to set on the job when it named none; NULL: leave as it is */
 } market_answer_t;
 
 /* quote + submit. The answer's strings are written into `buffer` (MARKET_TEXT_MAX bytes, the
@@ -222,8 +228,8 @@ typedef struct market_job {
   uint32_t time_limit_min;
   uint32_t site_factor; /* as it is now, without NICE_OFFSET */
   const char *user, *account, *partition;
-  const char *admin_comment, *state_desc, *resv_name;
-  const char *tres_req, *tres_alloc; /* tres_fmt_req_str, tres_fmt_alloc_str */
+  const char *note, *state_desc, *resv_name; /* note: as the market wrote it last */
+  const char *tres_req, *tres_alloc;         /* tres_fmt_req_str, tres_fmt_alloc_str */
   market_size_t size;
   const market_alloc_t*
       allocs; /* running, suspended or ended after a run, where Slurm still knows */
@@ -231,8 +237,12 @@ typedef struct market_job {
   uint32_t cancelled_by; /* uid, UINT32_MAX when unknown */
 } market_job_t;
 
-/* Whether the pass needs this job at all: it runs, or its admin_comment is the market's. Cheap. */
-bool market_wants_job(int state, const char* admin_comment);
+/* Whether the text is a note of the market, so that its job is the market's too. NULL is none. The
+ * note's content may still be damaged. Cheap. */
+bool market_is_note(const char* text);
+
+/* Whether the pass needs this job at all: it runs, or carries a note. Cheap. */
+bool market_wants_job(int state, const char* note);
 
 /* Whether jobs that have ended belong into a pass too: from the start until the liens whose job did
  * not show up have returned. A run that was over before a crash and not yet in the books is settled
@@ -245,12 +255,13 @@ enum market_order_kind {
   MARKET_RELEASE,      /* undo the market's hold */
   MARKET_RESERVE,      /* create reservation `name` for uid, [start, end) on allocs */
   MARKET_EXTEND,       /* move the end of reservation `name` to `end` */
-  MARKET_UNRESERVE, /* delete reservation `name`; a pending job bound to it is unbound, not held */
-  MARKET_BIND,      /* bind job to reservation `name` */
-  MARKET_UNBIND,    /* take the job out of its reservation */
-  MARKET_SPLIT,     /* split every pending task of the array record into a record of its own */
-  MARKET_SET_COMMENT, /* admin_comment := text */
-  MARKET_SET_REASON,  /* state_desc := text (NULL: clear) */
+  MARKET_UNRESERVE,  /* delete reservation `name`; a pending job bound to it is unbound, not held */
+  MARKET_BIND,       /* bind job to reservation `name` */
+  MARKET_UNBIND,     /* take the job out of its reservation */
+  MARKET_SPLIT,      /* split every pending task of the array record into a record of its own */
+  MARKET_SET_NOTE,   /* note := text */
+  MARKET_SET_BILL,   /* admin_comment := text, unless the site wrote one */
+  MARKET_SET_REASON, /* state_desc := text (NULL: clear) */
 };
 
 typedef struct market_order {
@@ -276,14 +287,18 @@ void market_order_failed(const market_order_t* order, const char* why, int64_t n
 
 /* site_factor for a job, to be set before multifactor computes its priority (priority_p_set); 0 for
  * unknown jobs. */
-uint32_t market_site_factor(uint32_t job_id, const char* admin_comment);
+uint32_t market_site_factor(uint32_t job_id, const char* note);
 
 /* ---- the end of a run ---- */
 
-/* settle. Queues the ledger's entries and writes the new admin_comment into `comment`
- * (MARKET_COMMENT_MAX bytes); returns false when the job is not the market's (comment untouched).
- */
-bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size);
+typedef struct market_ended {
+  char note[MARKET_NOTE_MAX]; /* to keep with the job */
+  char bill[MARKET_BILL_MAX]; /* for admin_comment, unless the site wrote one; "": not wanted */
+} market_ended_t;
+
+/* settle. Queues the ledger's entries and tells what is to be written on the job; returns false
+ * when the job is not the market's (`ended` untouched). */
+bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
 #include "plugin/market.h"
+#include "plugin/note.h"
 #include "plugin/orders.h"
 
 // Wake-ups that come in a burst share one pass.
@@ -17,6 +18,7 @@ static pthread_t thread;
 static bool running;
 static atomic_bool stopping;
 static atomic_bool in_pass;
+static bool old_notes_moved;  // since the thread was started
 static arena_t arena;
 
 // Time under lock, for the report.
@@ -57,10 +59,22 @@ static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t o
 
 // As at submission, for time limits that came from a default and deadlines that came later.
 static void keep_whole_time(job_record_t* job) {
-  bool is_bid = IS_JOB_PENDING(job) && market_wants_job(MARKET_JOB_PENDING, job->admin_comment);
+  bool is_bid = IS_JOB_PENDING(job) && note_is_on(job);
 
   if (is_bid && job->deadline && job->deadline != (time_t)NO_VAL && job->time_limit != NO_VAL)
     job->time_min = job->time_limit;
+}
+
+// Jobs of an older version, once after each start: later an operator's text could be one.
+static void move_old_notes(void) {
+  list_itr_t* each;
+  job_record_t* job;
+
+  if (old_notes_moved) return;
+  old_notes_moved = true;
+  each = list_iterator_create(job_list);
+  while ((job = list_next(each))) note_move_old(job);
+  list_iterator_destroy(each);
 }
 
 // The jobs the market wants, in the arena.
@@ -75,7 +89,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
     bool ended = IS_JOB_FINISHED(job);
 
     if (IS_JOB_REVOKED(job) || (ended && !ended_too) ||
-        !market_wants_job(convert_state(job->job_state), job->admin_comment))
+        !market_wants_job(convert_state(job->job_state), note_of(job)))
       continue;
     keep_whole_time(job);
     if (ended)
@@ -122,6 +136,7 @@ static void pass(void) {
   atomic_store(&in_pass, true);
   arena_reset(&arena);
   cluster_tell_market(now, &arena);
+  move_old_notes();
   jobs = gather_jobs(now, &job_count);
   resv_names = gather_reservations(&resv_count);
   order_count = market_pass(jobs, job_count, resv_names, resv_count, now, &orders);
@@ -161,6 +176,7 @@ void market_thread_start(void) {
     return;
   }
   cluster_forget();
+  old_notes_moved = false;
   atomic_store(&stopping, false);
   if (pthread_create(&thread, NULL, run, NULL)) {
     error("market: cannot start its thread; jobs run as without it");

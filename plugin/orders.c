@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/orders.h"
 
+#include "plugin/note.h"
 #include "plugin/reservation.h"
 
 // How an order ended: why it could not be carried out, and whether the scheduler should look again.
@@ -93,8 +94,13 @@ static outcome_t split(job_record_t* job) {
   return done();
 }
 
-static outcome_t set_comment(job_record_t* job, const char* text) {
-  set_text(&job->admin_comment, text);
+static outcome_t set_note(job_record_t* job, const char* text) {
+  note_write(job, text);
+  return nothing_to_do();
+}
+
+static outcome_t set_bill(job_record_t* job, const char* text) {
+  note_write_bill(job, text);
   return nothing_to_do();
 }
 
@@ -121,8 +127,10 @@ static outcome_t for_job(const market_order_t* order) {
       return unbind(job);
     case MARKET_SPLIT:
       return split(job);
-    case MARKET_SET_COMMENT:
-      return set_comment(job, order->text);
+    case MARKET_SET_NOTE:
+      return set_note(job, order->text);
+    case MARKET_SET_BILL:
+      return set_bill(job, order->text);
     case MARKET_SET_REASON:
       return set_reason(job, order->text);
     default:

@@ -7,6 +7,7 @@
 
 #include "plugin/market.h"
 #include "plugin/market_thread.h"
+#include "plugin/note.h"
 
 multifactor_t multifactor;
 static plugin_handle_t handle = PLUGIN_INVALID_HANDLE;
@@ -35,10 +36,10 @@ void priority_market_start(void) {
 }
 
 uint32_t priority_market_set(uint32_t last_priority, job_record_t* job) {
-  uint32_t value = market_site_factor(job->job_id, job->admin_comment);
+  uint32_t value = market_site_factor(job->job_id, note_of(job));
 
   if (value) job->site_factor = NICE_OFFSET + value;
-  if (market_wants_job(MARKET_JOB_PENDING, job->admin_comment)) market_thread_wake();
+  if (note_is_on(job)) market_thread_wake();
   return multifactor.set(last_priority, job);
 }
 

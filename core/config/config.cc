@@ -58,6 +58,8 @@ void read_general(Section& root, Config& config) {
   static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
       {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
 
+  static constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
+
   root.text("database", config.database);
   if (config.database.empty() || config.database.front() != '/') {
     root.fault("database", "the absolute path of the ledger's file, in quotes");
@@ -78,6 +80,8 @@ void read_general(Section& root, Config& config) {
   root.choice<ArrayFunding>("arrays", kArrays, config.arrays);
   root.integer("max_array_tasks", 1, 100'000, config.max_array_tasks);
   root.integer("priority", 1, 1'000'000'000, config.priority);
+  if (root.has("bill_in_admin_comment"))
+    root.choice<bool>("bill_in_admin_comment", kYesNo, config.bill_in_admin_comment.emplace());
   root.text("jobcomp", config.jobcomp);
   const bool plugin_name =
       config.jobcomp.rfind("jobcomp/", 0) == 0 && is_plain_text(config.jobcomp, 64);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,9 @@ struct Config {
   std::string predictor = "spread";
   Time predictor_history = Time{28} * 86400;
   Time predictor_cycle = Time{7} * 86400;
+
+  /// Whether AdminComment tells what an ended run cost; not set: unless its rule is abacus's.
+  std::optional<bool> bill_in_admin_comment;
 
   std::string jobcomp;  ///< the site's own jobcomp plugin; empty: none
 

@@ -338,26 +338,26 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   const Money available = funds_.available(account);
   funds_.pend(account, Delta{Money(), total});
 
-  Comment comment;
+  Note note;
   const Terms& first = provisional.tasks.front().terms;
-  comment.token = provisional.token;
-  comment.account = account;
-  comment.rule = first.rule;
+  note.token = provisional.token;
+  note.account = account;
+  note.rule = first.rule;
   // Should everything be forgotten before the tasks are seen, nobody pays too much.
-  comment.price = cheapest;
-  comment.free_after = free_after;
-  comment.start = first.start;
-  comment.end = first.promised_end;
-  comment.submitted = now;
-  comment.waiting = funded == 0;
-  comment.budget = draft.texts.budget;
-  comment.value = draft.texts.value;
+  note.price = cheapest;
+  note.free_after = free_after;
+  note.start = first.start;
+  note.end = first.promised_end;
+  note.submitted = now;
+  note.waiting = funded == 0;
+  note.budget = draft.texts.budget;
+  note.value = draft.texts.value;
 
   Answer answer;
   // With tasks that must wait the whole array comes in held; the first pass lets the others go.
   answer.verdict = funded < provisional.tasks.size() ? MARKET_WAITING : MARKET_ACCEPTED;
   provisional.comes_held = answer.verdict == MARKET_WAITING;
-  answer.admin_comment = write_comment(comment);
+  answer.note = write_note(note);
   if (draft.set_account) answer.account = account;
   if (funded > 0) {
     answer.text =

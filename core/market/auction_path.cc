@@ -15,7 +15,7 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
-constexpr Time kKeepEvery = 60;                // seconds between two comments of a run, at least
+constexpr Time kKeepEvery = 60;                // seconds between two notes of a run, at least
 constexpr double kRounding = 1e-9;             // rates that differ by less are the same
 
 Money money_of(double credits) {
@@ -113,16 +113,16 @@ void Market::accrue(Job& job) {
   accrued.seconds = job.ran;
 }
 
-// What a run owed when its comment was last written, if the comment is of this very run.
-void Market::resume(Job& job, const Comment& comment, Time run_start) const {
-  if (run_start == 0 || comment.run_start != run_start) return;
-  job.accrued.credits = comment.accrued;
-  job.accrued.seconds = comment.ran;
-  job.standing.rate = comment.rate;
+// What a run owed when its note was last written, if the note is of this very run.
+void Market::resume(Job& job, const Note& note, Time run_start) const {
+  if (run_start == 0 || note.run_start != run_start) return;
+  job.accrued.credits = note.accrued;
+  job.accrued.seconds = note.ran;
+  job.standing.rate = note.rate;
   job.rated = true;
 }
 
-// From the comment the run goes on after a crash; while its rate stays that is exact. Also of runs
+// From the note the run goes on after a crash; while its rate stays that is exact. Also of runs
 // whose rule is in force no more: the last change of their rate may not have been told.
 void Market::keep_rate(Job& job, Time now) {
   Accrued& accrued = job.accrued;
@@ -135,7 +135,7 @@ void Market::keep_rate(Job& job, Time now) {
   }
   accrued.kept_rate = rate;
   accrued.kept_at = now;
-  job.comment_due = true;
+  job.note_due = true;
 }
 
 // Bids that wait and were made under another auction's rule cost from now on what this one's says.
@@ -249,7 +249,7 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   job.cause = Cause::kNone;
   job.missed = job.stood = job.rated = false;
   set_lien(job, most);
-  job.comment_due = true;
+  job.note_due = true;
   return true;
 }
 
@@ -291,7 +291,7 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   job.texts = texts;
   job.terms.price = most;
   job.stood = false;
-  job.comment_due = true;
+  job.note_due = true;
   set_lien(job, most);
   return std::nullopt;
 }

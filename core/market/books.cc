@@ -53,7 +53,7 @@ void Market::stop(std::uint32_t flush_ms) {
     if (unwritten_ != 0) {
       log_(LogLevel::kError,
            fmt::format("{} entries were not written to the ledger; they are made again from the "
-                       "jobs' admin comments",
+                       "jobs' notes",
                        unwritten_));
     }
   }

@@ -13,10 +13,11 @@
 #include <ctime>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
-#include "core/market/comment.h"
 #include "core/market/market.h"
+#include "core/market/note.h"
 #include "core/market/text.h"
 
 namespace {
@@ -57,17 +58,30 @@ T with_market(const char* what, T fallback, Use use) noexcept {
   return result;
 }
 
-/// Copies into the caller's buffer what fits, always ended by a zero; returns the copy and moves
-/// the buffer on.
+/// Copies `text` into the caller's buffer, ended by a zero; returns the copy and moves the buffer
+/// on. Throws when it does not fit, since half a note is a wrong note.
 const char* put(const std::string& text, char*& buffer, std::size_t& size) {
-  if (size == 0) return "";
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(buffer, text.data(), length);
-  buffer[length] = '\0';
+  if (text.size() >= size) throw std::length_error("a text does not fit into its buffer");
+  std::memcpy(buffer, text.c_str(), text.size() + 1);
   const char* copy = buffer;
-  buffer += length + 1;
-  size -= length + 1;
+  buffer += text.size() + 1;
+  size -= text.size() + 1;
   return copy;
+}
+
+/// As put(), for lines that people read: what does not fit is left out, and "..." says so.
+const char* put_lines(std::string text, char*& buffer, std::size_t& size) {
+  constexpr std::string_view kCut = "...";
+  if (text.size() >= size && size > kCut.size()) {
+    text.resize(size - 1 - kCut.size());
+    text += kCut;
+  }
+  return put(text, buffer, size);
+}
+
+/// As put(), into a buffer for one text alone.
+void put_all(const std::string& text, char* buffer, std::size_t size) {
+  put(text, buffer, size);
 }
 
 market_log_level level_of(market::LogLevel level) {
@@ -161,7 +175,7 @@ int market_config_jobcomp(const char* config_path, char* type, size_t size) {
   try {
     const auto config = market::load_config(std::string(market::or_empty(config_path)));
     if (!config) return -1;
-    put(config->jobcomp, type, size);
+    put_all(config->jobcomp, type, size);
     return 0;
   } catch (...) {
     return -1;
@@ -185,9 +199,13 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     answer->verdict = is_bid ? MARKET_REJECTED : MARKET_NO_BID;
     answer->text = is_bid ? "market: failed inside; slurmctld's log says more" : "";
     const market::Answer made = market.submit(*submission, now);
-    answer->text = put(made.text, buffer, size);
-    if (!made.admin_comment.empty()) answer->admin_comment = put(made.admin_comment, buffer, size);
-    if (!made.account.empty()) answer->account = put(made.account, buffer, size);
+    if (made.note.size() >= MARKET_NOTE_MAX) throw std::length_error("the note is too long");
+    const char* note = made.note.empty() ? nullptr : put(made.note, buffer, size);
+    const char* account = made.account.empty() ? nullptr : put(made.account, buffer, size);
+    const bool is_json = made.verdict == MARKET_ANSWERED;
+    answer->text = is_json ? put(made.text, buffer, size) : put_lines(made.text, buffer, size);
+    answer->note = note;
+    answer->account = account;
     answer->verdict = made.verdict;
     return true;
   });
@@ -200,14 +218,17 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
   return with_market("market_modify", static_cast<int>(MARKET_NO_BID), [&](market::Market& market) {
     std::string why;
     const int verdict = market.modify(*change, now, why);
-    put(why, text, size);
+    put_lines(std::move(why), text, size);
     return verdict;
   });
 }
 
-bool market_wants_job(int state, const char* admin_comment) {
-  return state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED ||
-         market::is_market_comment(market::or_empty(admin_comment));
+bool market_is_note(const char* text) {
+  return market::is_note(market::or_empty(text));
+}
+
+bool market_wants_job(int state, const char* note) {
+  return state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED || market_is_note(note);
 }
 
 bool market_wants_ended_jobs(void) {
@@ -232,17 +253,19 @@ void market_order_failed(const market_order_t* order, const char* why, int64_t n
   });
 }
 
-uint32_t market_site_factor(uint32_t job_id, const char* admin_comment) {
+uint32_t market_site_factor(uint32_t job_id, const char* note) {
   return with_market("market_site_factor", uint32_t{0}, [&](market::Market& market) {
-    return market.site_factor(job_id, market::or_empty(admin_comment));
+    return market.site_factor(job_id, market::or_empty(note));
   });
 }
 
-bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size) {
+bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended) {
   const bool is_ours = with_market("market_job_ended", false, [&](market::Market& market) {
-    const auto text = market.job_ended(*job, now);
-    if (text) put(*text, comment, size);
-    return text.has_value();
+    const auto texts = market.job_ended(*job, now);
+    if (!texts) return false;
+    put_all(texts->note, ended->note, sizeof(ended->note));
+    put_all(texts->bill, ended->bill, sizeof(ended->bill));
+    return true;
   });
   if (is_ours) market_wake();
   return is_ours;

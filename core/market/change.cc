@@ -129,7 +129,7 @@ std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const Bid
   }
   job.bid.worth = worth;
   job.texts = texts;
-  job.comment_due = true;
+  job.note_due = true;
   if (job.phase != Phase::kWaiting) return std::nullopt;
   Request request = job.bid.request;
   request.earliest = std::max(request.earliest, now);

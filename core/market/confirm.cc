@@ -8,36 +8,37 @@
 
 #include "core/market/convert.h"
 #include "core/market/market.h"
+#include "core/market/seats.h"
 #include "core/market/text.h"
 #include "core/plan/whole_nodes.h"
 #include "core/util/account_name.h"
 
 namespace market {
 
-std::string Market::comment_of(const Job& job) const {
-  Comment comment;
-  comment.token = job.token;
-  comment.account = job.bid.account;
-  comment.rule = job.terms.rule;
-  comment.price = job.terms.price;
-  comment.start = job.terms.start;
-  comment.end = job.terms.promised_end;
-  comment.free_after = job.terms.free_after;
-  comment.submitted = job.bid_made;
-  comment.waiting = job.phase == Phase::kWaiting || job.unbilled;
-  comment.budget = job.texts.budget;
-  comment.value = job.texts.value;
+std::string Market::note_of(const Job& job) const {
+  Note note;
+  note.token = job.token;
+  note.account = job.bid.account;
+  note.rule = job.terms.rule;
+  note.price = job.terms.price;
+  note.start = job.terms.start;
+  note.end = job.terms.promised_end;
+  note.free_after = job.terms.free_after;
+  note.submitted = job.bid_made;
+  note.waiting = job.phase == Phase::kWaiting || job.unbilled;
+  note.budget = job.texts.budget;
+  note.value = job.texts.value;
   if (job.phase == Phase::kRunning && job.terms.auctioned() && job.rated) {
-    comment.run_start = job.run_start;
-    comment.ran = job.accrued.seconds;
-    comment.accrued = job.accrued.credits;
-    comment.rate = job.standing.rate;
+    note.run_start = job.run_start;
+    note.ran = job.accrued.seconds;
+    note.accrued = job.accrued.credits;
+    note.rate = job.standing.rate;
   }
-  std::string text = write_comment(comment);
+  std::string text = write_note(note);
   if (!job.placed || job.phase != Phase::kConfirmed) return text;
-  comment.seats = text_of(job.placement, bookings_.plan().nodes());
-  std::string longer = write_comment(comment);
-  return longer.size() < MARKET_COMMENT_MAX ? longer : text;
+  note.seats = seats_text(job.placement, bookings_.plan().nodes());
+  std::string longer = write_note(note);
+  return longer.size() < MARKET_NOTE_MAX ? longer : text;
 }
 
 void identify(Job& job, const market_job_t& seen) {
@@ -52,18 +53,18 @@ void identify(Job& job, const market_job_t& seen) {
 }
 
 Job* Market::welcome(const market_job_t& seen, Time now) {
-  const auto comment = read_comment(or_empty(seen.admin_comment));
-  if (!comment) return nullptr;
+  const auto note = read_note(or_empty(seen.note));
+  if (!note) return nullptr;
   Job& job = jobs_[seen.job_id];
   job = Job{};
   identify(job, seen);
   job.begin = seen.begin;
   job.fingerprint = fingerprint_of(seen);
-  const auto provisional = provisionals_.find(comment->token);
+  const auto provisional = provisionals_.find(note->token);
   if (provisional != provisionals_.end()) {
     confirm(job, provisional->second, seen, now);
   } else {
-    adopt(job, *comment, seen, now);
+    adopt(job, *note, seen, now);
   }
   return &job;
 }
@@ -119,7 +120,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
   const bool confirmed = job.phase == Phase::kConfirmed;
   record_bid(fmt::format("{}:{}", token, job.id), job.bid, job.terms.price, confirmed, now);
   if (!confirmed) {
-    job.hold_due = job.comment_due = true;
+    job.hold_due = job.note_due = true;
     return;
   }
   // The job's own words decide: Slurm knows defaults that the submission did not show.
@@ -129,7 +130,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
   } else {
     set_lien(job, job.terms.price);
   }
-  job.comment_due = true;
+  job.note_due = true;
 }
 
 namespace {
@@ -178,29 +179,29 @@ void Market::claim_open_lien(Job& job, bool settled) {
   if (lien == open_liens_.end()) return;
   job.lien = lien->second.segment.quoted;
   job.lien_account = lien->second.segment.account;
-  if (settled) {  // the comment is of the run before
+  if (settled) {  // the note is of the run before
     job.terms.start = lien->second.segment.planned_start;
     job.terms.promised_end = lien->second.segment.promised_end;
   }
   open_liens_.erase(lien);
 }
 
-// After a crash the job's admin_comment tells what was agreed, and the ledger what is set aside.
-void Market::recall(Job& job, const Comment& comment, const market_job_t& seen) {
-  job.token = comment.token;
-  job.bid.account = comment.account;
-  job.texts = {comment.budget, comment.value};
-  job.bid_made = comment.submitted != 0 ? comment.submitted : seen.submit;
-  const auto worth = parse_worth(comment.budget, comment.value);
-  job.bid.worth = worth ? *worth : Worth{comment.price, std::nullopt};
-  job.terms = Terms{comment.price, comment.start, comment.end, comment.rule, comment.free_after};
-  job.phase = comment.waiting ? Phase::kWaiting : Phase::kConfirmed;
-  resume(job, comment, seen.start);
-  claim_open_lien(job, comment.settled);
+// After a crash the job's note tells what was agreed, and the ledger what is set aside.
+void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
+  job.token = note.token;
+  job.bid.account = note.account;
+  job.texts = {note.budget, note.value};
+  job.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
+  const auto worth = parse_worth(note.budget, note.value);
+  job.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
+  job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after};
+  job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
+  resume(job, note, seen.start);
+  claim_open_lien(job, note.settled);
 }
 
-void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now) {
-  recall(job, comment, seen);
+void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
+  recall(job, note, seen);
   Request base;
   base.earliest = std::max(seen.begin, job.bid_made);
   base.deadline = job.bid_made + config_.horizon - config_.start_slack;
@@ -210,21 +211,21 @@ void Market::adopt(Job& job, const Comment& comment, const market_job_t& seen, T
     request = base;
   }
   job.bid.request = *request;
-  resettle_old_runs(job, comment, seen, now);
-  if (comment.waiting) {
+  resettle_old_runs(job, note, seen, now);
+  if (note.waiting) {
     job.cause = Cause::kNoFunds;
-    job.needed = comment.price;
+    job.needed = note.price;
     job.hold_due = true;
     return;
   }
-  if (comment.settled) {  // a run ended and the next has not been planned
-    job.retime = job.comment_due = true;
+  if (note.settled) {  // a run ended and the next has not been planned
+    job.retime = job.note_due = true;
     job.missed = job.lien == Money();  // long ago: it buys again
   }
   set_lien(job, job.terms.price);
   // Placed when all jobs have been seen: what runs comes first.
-  if (seen.state == MARKET_JOB_PENDING && !comment.settled && !job.terms.auctioned())
-    job.adopt_seats = comment.seats;
+  if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.terms.auctioned())
+    job.adopt_seats = note.seats;
 }
 
 // Everybody gets the old place again; those whose place was not kept take what is left at their
@@ -247,13 +248,13 @@ void Market::place_adopted(Time now) {
     const Time start = std::max(now, job->terms.start);
     auto choice = earliest_place(job->bid.request, start, start, booking_key(*job));
     if (choice) place(*job, std::move(*choice));
-    job->comment_due = true;
+    job->note_due = true;
   }
 }
 
 // Runs before the present one whose end was not written: they ended by a requeue, which is the
 // job's new submission for Slurm.
-void Market::resettle_old_runs(const Job& job, const Comment& comment, const market_job_t& seen,
+void Market::resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen,
                                Time now) {
   for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
     const ledger::Segment& segment = entry->second.segment;
@@ -275,11 +276,11 @@ void Market::resettle_old_runs(const Job& job, const Comment& comment, const mar
     }
     old.phase = Phase::kConfirmed;
     old.accrued = {};
-    if (comment.settled && comment.restart == old.restart)
-      old.resettle = std::pair(comment.charged, comment.refunded);
-    const bool told = comment.run_start != seen.start && comment.run_start >= old.submitted;
-    const Time start = told ? comment.run_start : 0;
-    resume(old, comment, start);
+    if (note.settled && note.restart == old.restart)
+      old.resettle = std::pair(note.charged, note.refunded);
+    const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
+    const Time start = told ? note.run_start : 0;
+    resume(old, note, start);
     end_by_requeue(old, seen, start, std::max(seen.submit, start), now);
     entry = open_liens_.erase(entry);
   }
@@ -312,7 +313,7 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.submitted = seen.submit;
   job.begin = seen.begin;
   job.fingerprint = fingerprint_of(seen);
-  job.settled_comment.clear();
+  job.settled_note.clear();
   job.resettle.reset();
   forget_run(job);
   job.stood = false;
@@ -324,7 +325,7 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
 // A new run of the same bid at the same price; its promise begins anew.
 void Market::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
-  job.comment_due = true;
+  job.note_due = true;
   const bool was_unbilled = std::exchange(job.unbilled, false);
   if (was_unbilled || job.terms.price > funds_.available(job.bid.account)) {
     return hold(job, Cause::kNoFunds, job.terms.price, now);
@@ -393,7 +394,7 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   set_lien(job, price);
-  job.comment_due = true;
+  job.note_due = true;
   return true;
 }
 

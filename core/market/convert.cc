@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "core/market/convert.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "core/market/text.h"
@@ -87,71 +84,6 @@ Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
                      : CoreSet::from_words(allocs[i].core_words, allocs[i].word_count);
     placement.push_back(std::move(seat));
   }
-  return placement;
-}
-
-std::string text_of(const Placement& placement, const std::vector<Node>& nodes) {
-  std::string text;
-  for (const Seat& seat : placement) {
-    if (seat.node >= nodes.size()) return {};
-    if (!text.empty()) text += ',';
-    text += nodes[seat.node].name + ':';
-    for (std::size_t i = 0; i < seat.cores.words().size(); ++i) {
-      text += fmt::format("{}{:x}", i == 0 ? "" : ".", seat.cores.words()[i]);
-    }
-    text += ':';
-    if (seat.mem_mb != 0) text += std::to_string(seat.mem_mb);
-    text += ':';
-    bool first = true;
-    for (const auto& [name, count] : seat.gres) {
-      text += fmt::format("{}{}={}", first ? "" : "+", name, count);
-      first = false;
-    }
-  }
-  return text;
-}
-
-namespace {
-
-/// Cuts the part before the first `mark` off `text`; all of it when there is none.
-std::string_view cut(std::string_view& text, char mark) {
-  const std::size_t end = text.find(mark);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
-
-std::uint64_t number_from(std::string_view text, int base) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return number;
-}
-
-}  // namespace
-
-std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes) {
-  Placement placement;
-  while (!text.empty()) {
-    std::string_view part = cut(text, ',');
-    const std::string_view name = cut(part, ':');
-    const auto node =
-        std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.name == name; });
-    if (node == nodes.end() || !node->usable) return std::nullopt;
-    Seat seat;
-    seat.node = static_cast<std::uint32_t>(node - nodes.begin());
-    std::vector<std::uint64_t> words;
-    for (std::string_view cores = cut(part, ':'); !cores.empty();)
-      words.push_back(number_from(cut(cores, '.'), 16));
-    seat.cores = CoreSet::from_words(words.data(), words.size());
-    seat.mem_mb = number_from(cut(part, ':'), 10);
-    while (!part.empty()) {
-      std::string_view gres = cut(part, '+');
-      const std::string_view gres_name = cut(gres, '=');
-      seat.gres[std::string(gres_name)] = static_cast<std::int64_t>(number_from(gres, 10));
-    }
-    placement.push_back(std::move(seat));
-  }
-  if (placement.empty()) return std::nullopt;
   return placement;
 }
 

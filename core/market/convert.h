@@ -2,9 +2,6 @@
 // From the C face's structs to core's words.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/market/resources.h"
@@ -17,11 +14,6 @@ namespace market {
 std::uint64_t fingerprint_of(const market_job_t& job);
 
 SizeOptions size_options(const market_size_t& size);
-
-/// A placement as short text, "n1:f:4096:gpu:a100=2,n2:3::" (node, cores as hexadecimal words, MB,
-/// gres), and back. Nothing comes back when a node is not there any more or is not usable.
-std::string text_of(const Placement& placement, const std::vector<Node>& nodes);
-std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes);
 
 /// Seats on nodes that `nodes` does not have are left out.
 Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,

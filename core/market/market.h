@@ -29,9 +29,9 @@
 
 #include "core/config/config.h"
 #include "core/market/bookings.h"
-#include "core/market/comment.h"
 #include "core/market/funds.h"
 #include "core/market/ledger_thread.h"
+#include "core/market/note.h"
 #include "core/market/orders.h"
 #include "core/market/state.h"
 #include "core/mechanism/auction.h"
@@ -44,7 +44,12 @@ namespace market {
 /// What a submission gets; the strings of market_answer_t.
 struct Answer {
   market_verdict verdict = MARKET_NO_BID;
-  std::string text, admin_comment, account;
+  std::string text, note, account;
+};
+
+/// What is to be written on a job whose run ended; the strings of market_ended_t.
+struct EndTexts {
+  std::string note, bill;
 };
 
 class Market {
@@ -75,9 +80,9 @@ class Market {
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
   void order_failed(const market_order_t& order, std::string_view why, Time now);
-  std::uint32_t site_factor(std::uint32_t job_id, std::string_view admin_comment);
-  /// The new admin_comment, or nothing when the job is not the market's.
-  std::optional<std::string> job_ended(const market_job_t& job, Time now);
+  std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
+  /// Nothing when the job is not the market's.
+  std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
 
  private:
   struct Partition {
@@ -163,7 +168,7 @@ class Market {
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
   const std::vector<NodeRoom>& node_rooms();
   void accrue(Job& job);
-  void resume(Job& job, const Comment& comment, Time run_start) const;
+  void resume(Job& job, const Note& note, Time run_start) const;
   void keep_rate(Job& job, Time now);
   void rate_unseen(Job& job, Time now);
   void join_auction(Time now);
@@ -233,23 +238,23 @@ class Market {
   void take_task(Job& job, Provisional& provisional);
   void confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now);
   bool same_price_basis(const Request& a, const Request& b) const;
-  void adopt(Job& job, const Comment& comment, const market_job_t& seen, Time now);
-  void recall(Job& job, const Comment& comment, const market_job_t& seen);
+  void adopt(Job& job, const Note& note, const market_job_t& seen, Time now);
+  void recall(Job& job, const Note& note, const market_job_t& seen);
   void claim_open_lien(Job& job, bool settled);
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
   Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;
   bool renegotiate(Job& job, const Request& request, Time keep_start, Time now);
-  void resettle_old_runs(const Job& job, const Comment& comment, const market_job_t& seen,
-                         Time now);
+  void resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen, Time now);
   void end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now);
   void forget_run(Job& job);
   void begin_again(Job& job, const market_job_t& seen, Time now);
-  std::string comment_of(const Job& job) const;
+  std::string note_of(const Job& job) const;
 
   // settlement.cc
   std::optional<std::string> end_run(const market_job_t& ended, Time now);
+  std::string wanted_bill(std::string_view settled_note) const;
   void see_ended(const market_job_t& ended, Time now);
   Job* job_of_ended(const market_job_t& ended, Time now);
   Bill bill_of(Job& job, const market_job_t& ended, Time now);

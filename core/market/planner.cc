@@ -89,11 +89,11 @@ void Market::see(const market_job_t& seen, Time now) {
     job = nullptr;
   }
   if (!is_active(seen.state)) {
-    if (job != nullptr || is_market_comment(or_empty(seen.admin_comment))) see_ended(seen, now);
+    if (job != nullptr || is_note(or_empty(seen.note))) see_ended(seen, now);
     return;
   }
   if (seen.array_tasks_pending > 0) return see_array(seen, now);
-  if (job == nullptr && is_market_comment(or_empty(seen.admin_comment))) job = welcome(seen, now);
+  if (job == nullptr && is_note(or_empty(seen.note))) job = welcome(seen, now);
   if (job == nullptr) {
     if (seen.state != MARKET_JOB_PENDING) see_other(seen, now);
     return;
@@ -111,9 +111,9 @@ void Market::see(const market_job_t& seen, Time now) {
 
 // Every task needs a record of its own: price, place, reservation and bill are per task.
 void Market::see_array(const market_job_t& seen, Time now) {
-  const auto comment = read_comment(or_empty(seen.admin_comment));
-  if (!comment) return;
-  const auto provisional = provisionals_.find(comment->token);
+  const auto note = read_note(or_empty(seen.note));
+  if (!note) return;
+  const auto provisional = provisionals_.find(note->token);
   if (provisional != provisionals_.end()) provisional->second.seen = now;
   orders_.add(MARKET_SPLIT, seen.job_id);
 }
@@ -393,7 +393,7 @@ void Market::replan_lost(Time now) {
       job.retime = false;
     }
     job.cause = in_window ? Cause::kNone : Cause::kResources;
-    job.comment_due = true;
+    job.note_due = true;
   }
 }
 
@@ -417,7 +417,7 @@ void Market::replan_missed(Job& job, Time from, Time now) {
   place(job, std::move(*found.choice));
   job.terms.promised_end = job.terms.start + request.duration + config_.start_slack;
   job.cause = Cause::kNone;
-  job.comment_due = true;
+  job.note_due = true;
 }
 
 void Market::fund_waiting(Time now) {
@@ -460,7 +460,7 @@ void Market::pull_forward(Time now) {
     unplace(job, job.terms.start);
     unreserve(job);
     place(job, std::move(*choice));
-    job.comment_due = true;
+    job.note_due = true;
   }
   pull_cursor_ = k < jobs.size() ? k : 0;
   if (pull_cursor_ != 0) return;  // the rest in the next pass
@@ -516,7 +516,7 @@ void Market::hold(Job& job, Cause cause, Money needed, Time now) {
   job.needed = needed;
   job.tried_available = funds_.available(job.bid.account);
   job.retry_at = now + kRetry;
-  job.comment_due = true;
+  job.note_due = true;
 }
 
 void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
@@ -542,11 +542,11 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
     }
   }
   if (job.phase == Phase::kRunning && job.terms.auctioned()) keep_rate(job, now);
-  if (job.comment_due) {
-    job.comment_due = false;
-    std::string comment = comment_of(job);
-    if (comment != or_empty(seen.admin_comment)) {
-      orders_.add(MARKET_SET_COMMENT, job.id).text = orders_.keep(std::move(comment));
+  if (job.note_due) {
+    job.note_due = false;
+    std::string note = note_of(job);
+    if (note != or_empty(seen.note)) {
+      orders_.add(MARKET_SET_NOTE, job.id).text = orders_.keep(std::move(note));
     }
   }
 }
@@ -582,17 +582,17 @@ std::uint32_t Market::factor(const Terms& terms, bool waiting) const {
   return config_.priority + static_cast<std::uint32_t>(bonus);
 }
 
-std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view admin_comment) {
+std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_text) {
   const std::lock_guard lock(mutex_);
   if (!has_config_) return 0;
   const auto job = jobs_.find(job_id);
   if (job != jobs_.end() && job->second.phase != Phase::kEnded) {
     return job_factor(job->second);
   }
-  const auto comment = read_comment(admin_comment);
-  if (!comment || comment->settled) return 0;
-  if (comment->end == 0 && !comment->waiting) return config_.priority;  // in an auction
-  return factor(Terms{comment->price, comment->start, comment->end, ""}, comment->waiting);
+  const auto note = read_note(note_text);
+  if (!note || note->settled) return 0;
+  if (note->end == 0 && !note->waiting) return config_.priority;  // in an auction
+  return factor(Terms{note->price, note->start, note->end, ""}, note->waiting);
 }
 
 void Market::order_failed(const market_order_t& order, std::string_view why, Time now) {
@@ -619,8 +619,8 @@ void Market::order_failed(const market_order_t& order, std::string_view why, Tim
     case MARKET_RELEASE:
       job.release_due = true;
       break;
-    case MARKET_SET_COMMENT:
-      job.comment_due = true;
+    case MARKET_SET_NOTE:
+      job.note_due = true;
       break;
     case MARKET_SET_REASON:
       job.reason_set.clear();

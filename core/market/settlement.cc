@@ -41,85 +41,98 @@ End end_of(int state) {
   }
 }
 
-std::string settled_comment(const Job& job, Money charged, Money refunded) {
-  Comment comment;
-  comment.settled = true;
-  comment.account = job.bid.account;
-  comment.rule = job.terms.rule;
-  comment.price = job.terms.price;
-  comment.charged = charged;
-  comment.refunded = refunded;
-  comment.restart = job.restart;
-  comment.start = job.terms.start;
-  comment.end = job.terms.promised_end;
-  comment.submitted = job.bid_made;
-  comment.budget = job.texts.budget;
-  comment.value = job.texts.value;
-  return write_comment(comment);
+std::string settled_note(const Job& job, Money charged, Money refunded) {
+  Note note;
+  note.settled = true;
+  note.account = job.bid.account;
+  note.rule = job.terms.rule;
+  note.price = job.terms.price;
+  note.charged = charged;
+  note.refunded = refunded;
+  note.restart = job.restart;
+  note.start = job.terms.start;
+  note.end = job.terms.promised_end;
+  note.submitted = job.bid_made;
+  note.budget = job.texts.budget;
+  note.value = job.texts.value;
+  return write_note(note);
 }
 
 }  // namespace
 
-std::optional<std::string> Market::job_ended(const market_job_t& job, Time now) {
+std::optional<EndTexts> Market::job_ended(const market_job_t& job, Time now) {
   const std::lock_guard lock(mutex_);
-  return end_run(job, now);
+  auto note = end_run(job, now);
+  if (!note) return std::nullopt;
+  std::string bill = wanted_bill(*note);
+  return EndTexts{std::move(*note), std::move(bill)};
+}
+
+// The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
+// the charge is the whole budget, and bids are sealed.
+std::string Market::wanted_bill(std::string_view settled_note) const {
+  const auto note = read_note(settled_note);
+  if (!note) return {};
+  const bool by_rule = !note->rule.starts_with("abacus/");
+  if (!config_.bill_in_admin_comment.value_or(by_rule)) return {};
+  return bill_text(*note, MARKET_BILL_MAX);
 }
 
 // An end that was told while the market could not listen, or that is not in the books yet.
 void Market::see_ended(const market_job_t& ended, Time now) {
-  const auto comment = end_run(ended, now);
+  const auto note = end_run(ended, now);
   const auto job = jobs_.find(ended.job_id);
-  if (job == jobs_.end() || !comment) return;
+  if (job == jobs_.end() || !note) return;
   job->second.seen_pass = pass_number_;
-  if (*comment != or_empty(ended.admin_comment))
-    orders_.add(MARKET_SET_COMMENT, ended.job_id).text = orders_.keep(*comment);
+  if (*note == or_empty(ended.note)) return;
+  orders_.add(MARKET_SET_NOTE, ended.job_id).text = orders_.keep(*note);
+  if (std::string bill = wanted_bill(*note); !bill.empty())
+    orders_.add(MARKET_SET_BILL, ended.job_id).text = orders_.keep(std::move(bill));
 }
 
 std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) {
   Job* job = job_of_ended(ended, now);
   if (job == nullptr) return std::nullopt;
-  if (ended.restart < job->restart)
-    return std::string(or_empty(ended.admin_comment));  // of an older run
+  if (ended.restart < job->restart) return std::string(or_empty(ended.note));  // of an older run
   if (ended.restart > job->restart) {  // no pass saw its new run: the promise begins with it
     begin_again(*job, ended, now);
     job->missed = true;
   }
   if (job->phase != Phase::kEnded) settle(*job, ended, now);
-  return job->settled_comment;
+  return job->settled_note;
 }
 
-// The job in memory; or, when the pass has not seen it yet or memory was lost, made from its
-// admin_comment.
+// The job in memory; or, when the pass has not seen it yet or memory was lost, made from its note.
 Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   const auto known = jobs_.find(ended.job_id);
   if (known != jobs_.end()) return &known->second;
-  const auto comment = read_comment(or_empty(ended.admin_comment));
-  if (!comment) return nullptr;
+  const auto note = read_note(or_empty(ended.note));
+  if (!note) return nullptr;
   Job& job = jobs_[ended.job_id];
   job = Job{};
   identify(job, ended);
   job.seen_at = now;
-  const auto provisional = provisionals_.find(comment->token);
+  const auto provisional = provisionals_.find(note->token);
   if (provisional != provisionals_.end()) {
     take_task(job, provisional->second);
     if (job.phase == Phase::kConfirmed) set_lien(job, job.terms.price);
     if (ended.array_tasks_pending > 0 ||
         std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(),
                     [](const auto& t) { return t.claimed; })) {
-      drop_provisional(comment->token);
+      drop_provisional(note->token);
     }
     job.bid.uid = ended.uid;
     return &job;
   }
-  recall(job, *comment, ended);
+  recall(job, *note, ended);
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
   if (auto tres = parse_tres(or_empty(ended.tres_req)))
     job.bid.request.demand.tres = std::move(*tres);
-  resettle_old_runs(job, *comment, ended, now);
-  if (comment->settled && comment->restart == ended.restart) {
-    job.resettle = std::pair(comment->charged, comment->refunded);
-  } else if (comment->settled) {  // of the run before this one: its promise begins with the run
+  resettle_old_runs(job, *note, ended, now);
+  if (note->settled && note->restart == ended.restart) {
+    job.resettle = std::pair(note->charged, note->refunded);
+  } else if (note->settled) {  // of the run before this one: its promise begins with the run
     job.missed = true;
   }
   return &job;
@@ -201,7 +214,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = pass_number_;
-  job.settled_comment = settled_comment(job, bill.charged, bill.refunded);
+  job.settled_note = settled_note(job, bill.charged, bill.refunded);
 }
 
 }  // namespace market

@@ -32,11 +32,11 @@ struct Terms {
 struct Accrued {
   double credits = 0;
   Time seconds = 0;                 ///< that it owes them for, without suspended ones
-  Time kept_at = 0;                 ///< when the run's comment was last told a new rate
+  Time kept_at = 0;                 ///< when the run's note was last told a new rate
   std::optional<double> kept_rate;  ///< that rate
 };
 
-/// The texts of a bid, as they go into the job's admin_comment.
+/// The texts of a bid, as they go into the job's note.
 struct BidTexts {
   std::string budget, value;
 };
@@ -92,12 +92,12 @@ struct Job {
   int reserve_failures = 0;
   std::uint64_t reason_key = 0;
   std::string reason, reason_set;  ///< wanted in state_desc, last ordered
-  bool comment_due = false, hold_due = false, release_due = false;
+  bool note_due = false, hold_due = false, release_due = false;
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
   std::uint64_t seen_pass = 0;
   Time seen_at = 0;
   Time run_start = 0, run_end = 0;  ///< of the running run as last seen
-  std::string settled_comment;      ///< after settlement of run `restart`
+  std::string settled_note;         ///< after settlement of run `restart`
   std::optional<std::pair<Money, Money>>
       resettle;  ///< charged and refunded as settled before a crash
 };

@@ -23,7 +23,7 @@ constexpr std::uint32_t kCores = 64;
 struct BenchJob {
   std::uint32_t id = 0, cpus = 1, limit_min = 60;
   int state = MARKET_JOB_PENDING;
-  std::string comment, tres, desc;
+  std::string note, tres, desc;
   std::uint32_t site_factor = 0;
   market_alloc_t alloc{};
   std::uint64_t word = 0;
@@ -104,7 +104,7 @@ class Loaded {
     job.id = ++ids;
     job.cpus = submission.size.tasks;
     job.limit_min = submission.time_limit_min;
-    job.comment = answer.admin_comment;
+    job.note = answer.note;
     job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
     return answer;
   }
@@ -119,7 +119,7 @@ class Loaded {
     record.user = "root";
     record.account = "physics";
     record.partition = "main";
-    record.admin_comment = job.comment.c_str();
+    record.note = job.note.c_str();
     record.state_desc = job.desc.c_str();
     record.site_factor = job.site_factor;
     record.tres_req = record.tres_alloc = job.tres.c_str();
@@ -152,7 +152,7 @@ class Loaded {
       }
       if (order.job_id == 0 || order.job_id > jobs.size()) continue;
       BenchJob& job = jobs[order.job_id - 1];
-      if (order.kind == MARKET_SET_COMMENT) job.comment = order.text;
+      if (order.kind == MARKET_SET_NOTE) job.note = order.text;
       if (order.kind == MARKET_SET_PRIORITY) job.site_factor = order.number;
       if (order.kind == MARKET_SET_REASON) job.desc = order.text == nullptr ? "" : order.text;
     }

@@ -99,6 +99,33 @@ test_reserved() { [[ -n $(reserved_node) ]]; }
 }
 
 # The jobs start when the killing is over: a start that slurmctld forgets is made again and fails on its node.
+# without_job_submit COMMAND…: as before the market was installed.
+without_job_submit() {
+  sed -i 's/^JobSubmitPlugins/#&/' "$SLURM_CONF"
+  cluster_restart_slurmctld
+  "$@"
+  sed -i 's/^#\(JobSubmitPlugins\)/\1/' "$SLURM_CONF"
+  cluster_restart_slurmctld
+}
+
+note_like_an_older_version() {
+  local now
+  now=$(date +%s)
+  scontrol update job "$JOB" AdminComment="{\"market\":{\"token\":\"old\",\"account\":\"physics\",\"price\":\"3.00\",\
+\"rule\":\"era/1\",\"start\":$((now + 40)),\"end\":$((now + 110)),\"submitted\":$now,\"budget\":\"5\"}}"
+}
+
+@test "upgrade: a note that an older version left in admin_comment becomes the job's own, and is billed" {
+  JOB=$(cluster_as games sbatch --parsable -o /dev/null -A physics -n 1 -t 1 --begin=now+40 --wrap true)
+  without_job_submit note_like_an_older_version
+  cluster_wait 20 liens_are physics 3000000
+  [[ $(scontrol show job "$JOB") != *'AdminComment={"market"'* ]]
+  cluster_restart_slurmctld
+  cluster_wait 20 liens_are physics 3000000
+  scontrol update job "$JOB" begin=now
+  billed_once "$JOB" 3
+}
+
 @test "killed again and again among many jobs: every one billed once" {
   local jobs=() job before begin
   before=$(posted physics)

@@ -7,6 +7,10 @@ load lib/market
 setup_file() {
   cluster_new
   fixed_rate 60
+  # What a prolog sees of the note.
+  printf '%s\n' '#!/bin/sh' "env | grep -i MARKET_NOTE >'$CLUSTER_DIR/run/prolog-'\$SLURM_JOB_ID" exit\ 0 >"$CLUSTER_DIR/etc/prolog"
+  chmod 755 "$CLUSTER_DIR/etc/prolog"
+  CLUSTER_SLURM_EXTRA=Prolog=$CLUSTER_DIR/etc/prolog
   cluster_start
   open_account physics 1000 games
   open_account closed 1000 daemon
@@ -82,11 +86,43 @@ forged() {
   scontrol ping | grep -q UP
 }
 
-@test "a forged admin comment does not pay: users cannot set it" {
+in_prolog() { cat "$CLUSTER_DIR/run/prolog-$1"; }
+
+FORGED='={"market":{"token":"t","account":"closed","price":"0.00","rule":"era/1","start":1,"end":2,"budget":"1"}}'
+
+@test "a forged note makes no bid, and no prolog sees it" {
+  local job
+  forge games physics "MARKET_NOTE$FORGED" "market_note$FORGED" "MARKET_NOTE$FORGED" "SPANK_MARKET_NOTE$FORGED" X=y
+  [ "$status" -eq 0 ]
+  [[ $output != *market:* ]]
+  job=$(grep -x '[0-9]*' <<<"$output")
+  cluster_wait_state COMPLETED "$job" 60
+  [ -z "$(in_prolog "$job")" ]
+  [ "$(ledger "select count(*) from segment where job_id = $job")" -eq 0 ]
+  [ "$(ledger "select count(*) from transfer where 'closed' in (select name from account where id in (debit, credit))")" -eq 1 ]
+}
+
+@test "beside a bid a forged note counts nothing; the market's own is seen by prolog alone" {
+  local job
+  forge games physics "Market_Note$FORGED" "MARKET_NOTE$FORGED" "${O}budget=1.25"
+  [ "$status" -eq 0 ]
+  [[ $output == *"market: accepted for 1.00"* ]]
+  job=$(grep -x '[0-9]*' <<<"$output")
+  wait_settled "$job"
+  [ "$(ledger "select account from segment where job_id = $job")" = physics ]
+  [ "$(field "$job" 0 charged)" -eq 1000000 ]
+  [ "$(in_prolog "$job" | wc -l)" -eq 1 ]
+  [[ $(in_prolog "$job") == 'SPANK_MARKET_NOTE={"market":'*'"account":"physics","price":"1.00"'* ]]
+}
+
+@test "a forged admin comment does not pay: users cannot set it, and nobody may imitate the bill" {
   local job
   job=$(cluster_as games sbatch --parsable -o /dev/null -n 1 -t 1 -H --wrap true)
   run cluster_as games scontrol update job "$job" AdminComment='{"market":{"account":"closed","price":"0"}}'
   [ "$status" -ne 0 ]
+  run scontrol update job "$job" AdminComment='{"market":{"account":"closed","price":"0"}}'
+  [ "$status" -ne 0 ]
+  [[ $output == *"market: an admin comment may not begin as the market's bill does"* ]]
   scancel "$job"
 }
 

@@ -43,6 +43,38 @@ setup() { cluster_adopt; }
   [ "$(micro "$(sacct -X -n -P -j "$job" -o AdminComment | jq -r .market.charged)")" -eq 1000000 ]
 }
 
+# What Slurm tells anybody of the job.
+all_that_slurm_tells() {
+  scontrol -d show job "$1"
+  squeue --json
+  squeue -h -j "$1" -O 'Comment:200,AdminComment:200,Reason:200'
+  sacct -X -n -P -j "$1" -o AdminComment,Comment,SystemComment
+}
+
+@test "before the end the note is nowhere to be seen, and AdminComment is the site's to the end" {
+  accepted games -n 1 -t 1 --budget=1 --begin=now+15 --wrap true
+  cluster_wait 10 liens_are physics 1000000
+  all_that_slurm_tells "$JOB" >"$CLUSTER_DIR/run/told"
+  grep -q '"job_id": *'"$JOB" "$CLUSTER_DIR/run/told"
+  ! grep -iE 'MARKET_NOTE|token|"price' "$CLUSTER_DIR/run/told" || false
+  scontrol update job "$JOB" AdminComment="ticket 7"
+  scontrol update job "$JOB" begin=now
+  wait_settled "$JOB"
+  [ "$(field "$JOB" 0 charged)" -eq 1000000 ]
+  cluster_wait 20 sacct_tells "$JOB" COMPLETED
+  [ "$(sacct -X -n -P -j "$JOB" -o AdminComment)" = "ticket 7" ]
+}
+
+sacct_tells() { [[ $(sacct -X -n -P -j "$1" -o State) == "$2" ]]; }
+
+@test "a bid for more than it costs: sacct tells the charge and not the bid" {
+  accepted games -n 1 -t 1 --budget=7.25 --wrap true
+  wait_settled "$JOB"
+  cluster_wait 20 in_sacct "$JOB"
+  [[ $(sacct -X -n -P -j "$JOB" -o AdminComment) != *7.25* ]]
+  [ "$(sacct -X -n -P -j "$JOB" -o AdminComment | wc -c)" -le 201 ]
+}
+
 in_sacct() { sacct -X -n -P -j "$1" -o AdminComment | grep -q charged; }
 
 @test "an account outside the user's associations is refused" {

@@ -148,6 +148,18 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
   (void)now;
 }
 
+char* noted[] = {(char*)"MARKET_NOTE=" NOTE_TEXT, NULL};
+
+char** copy_environment(const char* const* entries, uint32_t count) {
+  char** copy = xcalloc(count + 1, sizeof(*copy));
+  for (uint32_t i = 0; i < count; i++) copy[i] = xstrdup(entries[i]);
+  return copy;
+}
+void free_environment(char*** entries, uint32_t count) {
+  for (uint32_t i = 0; *entries && i < count; i++) xfree((*entries)[i]);
+  xfree(*entries);
+}
+
 static void keep_text(const char* from, char* to, size_t size) {
   snprintf(to, size, "%s", from ? from : "");
 }
@@ -169,9 +181,11 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
   snprintf(text, size, "market: no");
   return fakes.verdict_on_change;
 }
-bool market_wants_job(int state, const char* admin_comment) {
-  return state == MARKET_JOB_RUNNING ||
-         (admin_comment && !strncmp(admin_comment, "{\"market\"", 9));
+bool market_is_note(const char* text) {
+  return text && !strncmp(text, "{\"market\"", 9);
+}
+bool market_wants_job(int state, const char* note) {
+  return state == MARKET_JOB_RUNNING || market_is_note(note);
 }
 bool market_wants_ended_jobs(void) {
   return atomic_load(&fakes.wants_ended);
@@ -193,14 +207,16 @@ void market_order_failed(const market_order_t* order, const char* why, int64_t n
   assert_int_equal(order->kind, MARKET_RESERVE);
   assert_non_null(why);
 }
-uint32_t market_site_factor(uint32_t job_id, const char* admin_comment) {
+uint32_t market_site_factor(uint32_t job_id, const char* note) {
   (void)job_id;
-  return admin_comment ? 1000 : 0;
+  return note ? 1000 : 0;
 }
-bool market_job_ended(const market_job_t* job, int64_t now, char* comment, size_t size) {
+bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended) {
   (void)now;
   fakes.ended = *job;
   fakes.ended_count++;
-  if (fakes.settles) snprintf(comment, size, "{\"market\":{\"charged\":7}}");
+  if (!fakes.settles) return false;
+  keep_text("{\"market\":{\"ended\":1}}", ended->note, sizeof(ended->note));
+  keep_text(fakes.bill, ended->bill, sizeof(ended->bill));
   return fakes.settles;
 }

@@ -13,8 +13,11 @@
 #include "plugin/compat/slurm_api.h"
 #include "plugin/market.h"
 
-// The mark of a job that is the market's.
-#define MARKET_NOTE "{\"market\":{\"v\":1}}"
+// What the market could have noted on a job that is its own.
+#define NOTE_TEXT "{\"market\":{\"v\":1}}"
+
+// The SPANK environment of such a job; only to be read.
+extern char* noted[];
 
 typedef struct fakes {
   bool in_slurmctld;
@@ -31,12 +34,17 @@ typedef struct fakes {
   market_job_t ended;
   int ended_count, logged_count;
   bool settles;
+  const char* bill;  // what it is to write into admin_comment then
 } fakes_t;
 
 extern fakes_t fakes;
 
 // Everything as at the start.
 void fakes_reset(void);
+
+// An environment as slurmctld keeps it, for the plugins to change; free_environment() frees it.
+char** copy_environment(const char* const* entries, uint32_t count);
+void free_environment(char*** entries, uint32_t count);
 
 // Loads a plugin twice, as Slurm does, and checks what Slurm checks. Ends the test when it cannot.
 void* load_twice(const char* file, const char* type);

@@ -131,35 +131,56 @@ static void a_refusal_is_told_and_fails(void** state) {
   assert_string_equal(message, "market: too little");
 }
 
+static const char* const bid_for_one[] = {OPTION "budget=1"};
+
 static void an_acceptance_is_noted_on_the_job(void** state) {
   (void)state;
   fakes.answer = (market_answer_t){.verdict = MARKET_ACCEPTED,
                                    .text = "market: accepted",
-                                   .admin_comment = MARKET_NOTE,
+                                   .note = NOTE_TEXT,
                                    .account = "physics"};
-  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
-  assert_string_equal(request.admin_comment, MARKET_NOTE);
+  request.admin_comment = (char*)"ticket 7";
+  request.spank_job_env = copy_environment(bid_for_one, 1);
+  assert_int_equal(submit_with(request.spank_job_env, 1, 1000), SLURM_SUCCESS);
+  assert_int_equal(request.spank_job_env_size, 2);
+  assert_string_equal(request.spank_job_env[0], "MARKET_NOTE=" NOTE_TEXT);
+  assert_string_equal(request.spank_job_env[1], OPTION "budget=1");
+  assert_null(request.spank_job_env[2]);
+  assert_string_equal(request.admin_comment, "ticket 7");
   assert_string_equal(request.account, "physics");
   assert_int_equal(request.priority, NO_VAL);
-  xfree(request.admin_comment);
+  free_environment(&request.spank_job_env, 2);
   xfree(request.account);
 }
 
 static void a_waiting_job_is_held(void** state) {
   (void)state;
-  fakes.answer =
-      (market_answer_t){.verdict = MARKET_WAITING, .text = "", .admin_comment = MARKET_NOTE};
-  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  fakes.answer = (market_answer_t){.verdict = MARKET_WAITING, .text = "", .note = NOTE_TEXT};
+  request.spank_job_env = copy_environment(bid_for_one, 1);
+  assert_int_equal(submit_with(request.spank_job_env, 1, 1000), SLURM_SUCCESS);
   assert_int_equal(request.priority, 0);
   assert_null(message);
-  xfree(request.admin_comment);
+  free_environment(&request.spank_job_env, 2);
 }
 
 static void a_note_forged_by_a_client_is_dropped(void** state) {
   (void)state;
-  request.admin_comment = xstrdup(MARKET_NOTE);
-  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  // The names that a prolog could take for the note, and the three that it could not.
+  static const char* const entries[] = {
+      "MARKET_NOTE=" NOTE_TEXT, "A=1",         "market_note=x",  "MARKET_NOTE=twice",
+      "SPANK_MARKET_NOTE=x",    "MARKET_NOTE", "MARKET_NOTEX=1", "spank_Spank_Market_Note=",
+      "XMARKET_NOTE=1"};
+  enum { COUNT = sizeof(entries) / sizeof(entries[0]) };
+  request.admin_comment = xstrdup(NOTE_TEXT);
+  request.spank_job_env = copy_environment(entries, COUNT);
+  assert_int_equal(submit_with(request.spank_job_env, COUNT, 0), SLURM_SUCCESS);
   assert_null(request.admin_comment);
+  assert_int_equal(request.spank_job_env_size, 3);
+  assert_string_equal(request.spank_job_env[0], "A=1");
+  assert_string_equal(request.spank_job_env[1], "MARKET_NOTEX=1");
+  assert_string_equal(request.spank_job_env[2], "XMARKET_NOTE=1");
+  assert_null(request.spank_job_env[3]);
+  free_environment(&request.spank_job_env, COUNT);
 }
 
 static void a_closed_market_says_so_to_bids_alone(void** state) {
@@ -211,7 +232,8 @@ static int modify(job_desc_msg_t* change, job_record_t* job) {
 static void changes_of_a_market_job_are_judged(void** state) {
   (void)state;
   market_details_t details = {.min_nodes = 2, .num_tasks = 4, .pn_min_memory = 100};
-  job_record_t job = {.job_id = 9, .admin_comment = (char*)MARKET_NOTE, .details = &details};
+  job_record_t job = {
+      .job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1, .details = &details};
   request.time_limit = 30;
   request.num_tasks = 8;
   assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
@@ -223,8 +245,20 @@ static void changes_of_a_market_job_are_judged(void** state) {
   assert_int_equal(fakes.change.size.mem_per_node_mb, 100);
   fakes.verdict_on_change = MARKET_REJECTED;
   assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
-  request.admin_comment = (char*)"mine";
-  assert_int_equal(modify(&request, &job), ESLURM_NOT_SUPPORTED);
+}
+
+static void an_admin_comment_is_free_but_for_the_markets_own_words(void** state) {
+  (void)state;
+  job_record_t ours = {.job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1};
+  job_record_t other = {.job_id = 10};
+  request.admin_comment = (char*)"ticket 7";
+  assert_int_equal(modify(&request, &ours), SLURM_SUCCESS);
+  assert_int_equal(modify(&request, &other), SLURM_SUCCESS);
+  request.admin_comment = (char*)NOTE_TEXT;
+  assert_int_equal(modify(&request, &ours), ESLURM_NOT_SUPPORTED);
+  assert_int_equal(modify(&request, &other), ESLURM_NOT_SUPPORTED);
+  ours.admin_comment = (char*)NOTE_TEXT;  // it stands there already
+  assert_int_equal(modify(&request, &ours), SLURM_SUCCESS);
 }
 
 static void changes_of_other_jobs_are_let_alone(void** state) {
@@ -254,6 +288,8 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),
       cmocka_unit_test_setup_teardown(array_tasks_are_counted, start, finish),
       cmocka_unit_test_setup_teardown(changes_of_a_market_job_are_judged, start, finish),
+      cmocka_unit_test_setup_teardown(an_admin_comment_is_free_but_for_the_markets_own_words, start,
+                                      finish),
       cmocka_unit_test_setup_teardown(changes_of_other_jobs_are_let_alone, start, finish),
   };
   return cmocka_run_group_tests_name("job_submit/market", tests, NULL, NULL);

@@ -34,18 +34,55 @@ static void alone_it_forwards_to_nobody(void** state) {
   assert_int_equal(fakes.unloaded, 0);
 }
 
+#define BILL "{\"market\":{\"charged\":7}}"
+
+// `before` is what stands in admin_comment when the run ends.
+static void check_bill(const char* bill, const char* before, const char* after) {
+  job_record_t job = {.job_id = 3, .job_state = JOB_COMPLETE, .spank_job_env_size = 2};
+  const char* entries[] = {noted[0], "A=1"};
+  job.spank_job_env = copy_environment(entries, 2);
+  job.admin_comment = xstrdup(before);
+  fakes.settles = true;
+  fakes.bill = bill;
+  assert_int_equal(log_record(&job), SLURM_SUCCESS);
+  assert_string_equal(job.spank_job_env[1], "A=1");
+  if (after)
+    assert_string_equal(job.admin_comment, after);
+  else
+    assert_null(job.admin_comment);
+  free_environment(&job.spank_job_env, 2);
+  xfree(job.admin_comment);
+}
+
+static void the_bill_spares_what_the_site_wrote(void** state) {
+  (void)state;
+  assert_int_equal(call_init(), SLURM_SUCCESS);
+  check_bill(BILL, NULL, BILL);
+  check_bill(BILL, "", BILL);
+  check_bill(BILL, "ticket 7", "ticket 7");
+  check_bill(BILL, "{\"market\":{\"charged\":1}}", BILL);  // of the run before a requeue
+  check_bill("", NULL, NULL);                              // not wanted
+  check_bill("", "ticket 7", "ticket 7");
+  call_fini();
+}
+
 static void the_sites_own_plugin_comes_after_the_settlement(void** state) {
   (void)state;
   job_record_t job = {.job_id = 3, .job_state = JOB_COMPLETE | JOB_COMPLETING, .requid = -1};
-  job.admin_comment = xstrdup(MARKET_NOTE);
+  job.spank_job_env = copy_environment((const char* const*)noted, 1);
+  job.spank_job_env_size = 1;
   fakes.site_jobcomp = "jobcomp/filetxt";
   fakes.settles = true;
+  fakes.bill = BILL;
   assert_int_equal(call_init(), SLURM_SUCCESS);
   assert_int_equal(call_init(), SLURM_SUCCESS);
   assert_int_equal(log_record(&job), SLURM_SUCCESS);
   assert_int_equal(fakes.logged_count, 1);
   assert_int_equal(fakes.ended_count, 1);
-  assert_string_equal(job.admin_comment, "{\"market\":{\"charged\":7}}");
+  assert_string_equal(job.spank_job_env[0], "MARKET_NOTE={\"market\":{\"ended\":1}}");
+  assert_int_equal(job.spank_job_env_size, 1);
+  assert_string_equal(job.admin_comment, BILL);
+  free_environment(&job.spank_job_env, 1);
   xfree(job.admin_comment);
   call_fini();
   call_fini();
@@ -76,7 +113,8 @@ static void ends_are_told_apart(void** state) {
   };
   call_init();
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    job_record_t job = {.job_state = cases[i].slurm, .admin_comment = (char*)MARKET_NOTE};
+    job_record_t job = {
+        .job_state = cases[i].slurm, .spank_job_env = noted, .spank_job_env_size = 1};
     log_record(&job);
     assert_int_equal(fakes.ended.state, cases[i].market);
   }
@@ -84,7 +122,8 @@ static void ends_are_told_apart(void** state) {
 }
 
 static market_job_t ended_with(job_record_t job) {
-  job.admin_comment = (char*)MARKET_NOTE;
+  job.spank_job_env = noted;
+  job.spank_job_env_size = 1;
   call_init();
   log_record(&job);
   call_fini();
@@ -136,6 +175,7 @@ static void array_ids_are_given_only_for_tasks(void** state) {
 int run_jobcomp_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(alone_it_forwards_to_nobody, start),
+      cmocka_unit_test_setup(the_bill_spares_what_the_site_wrote, start),
       cmocka_unit_test_setup(the_sites_own_plugin_comes_after_the_settlement, start),
       cmocka_unit_test_setup(ends_are_told_apart, start),
       cmocka_unit_test_setup(run_times_leave_suspension_out, start),

@@ -56,7 +56,8 @@ static void wait_for_passes(int count) {
 static void what_ended_is_seen_while_the_market_wants_it(void** state) {
   job_record_t ours = {.job_id = 4, .job_state = JOB_COMPLETE, .start_time = 100, .end_time = 200};
   job_record_t other = {.job_id = 5, .job_state = JOB_COMPLETE, .start_time = 100, .end_time = 200};
-  ours.admin_comment = (char*)MARKET_NOTE;
+  ours.spank_job_env = noted;
+  ours.spank_job_env_size = 1;
   slurm_conf.cluster_name = (char*)"test";
   job_list = list_create(NULL);
   part_list = list_create(NULL);
@@ -75,6 +76,41 @@ static void what_ended_is_seen_while_the_market_wants_it(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+// A job that an older version accepted is the market's from the first pass on; what an operator
+// writes later is only a text.
+static void a_note_of_an_older_version_is_moved_once(void** state) {
+  job_record_t old = {.job_id = 4, .job_state = JOB_PENDING, .admin_comment = xstrdup(NOTE_TEXT)};
+  job_record_t site = {.job_id = 5, .job_state = JOB_PENDING, .admin_comment = xstrdup("ticket 7")};
+  job_record_t billed = {
+      .job_id = 6, .job_state = JOB_COMPLETE, .admin_comment = xstrdup(NOTE_TEXT)};
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  list_append(job_list, &old);
+  list_append(job_list, &site);
+  list_append(job_list, &billed);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), 1);
+  site.admin_comment[0] = '\0';
+  xstrcat(site.admin_comment, NOTE_TEXT);
+  wait_for_passes(2);
+  call_fini(*state);
+  assert_string_equal(old.spank_job_env[0], "MARKET_NOTE=" NOTE_TEXT);
+  assert_int_equal(old.spank_job_env_size, 1);
+  assert_null(old.spank_job_env[1]);
+  assert_null(old.admin_comment);
+  assert_int_equal(site.spank_job_env_size, 0);
+  assert_string_equal(billed.spank_job_env[0], "MARKET_NOTE=" NOTE_TEXT);
+  assert_string_equal(billed.admin_comment, NOTE_TEXT);
+  free_environment(&old.spank_job_env, 1);
+  free_environment(&billed.spank_job_env, 1);
+  xfree(site.admin_comment);
+  xfree(billed.admin_comment);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 static void without_state_there_is_no_pass(void** state) {
   assert_int_equal(call_init(*state), SLURM_SUCCESS);
   usleep(250000);
@@ -89,7 +125,8 @@ static void the_value_is_the_site_factor(void** state) {
   fakes.in_slurmctld = false;
   assert_int_equal(call_init(*state), SLURM_SUCCESS);
   assert_int_equal(set(0, &job), 6);
-  job.admin_comment = (char*)MARKET_NOTE;
+  job.spank_job_env = noted;
+  job.spank_job_env_size = 1;
   assert_int_equal(set(0, &job), 1001);
   assert_int_equal(job.site_factor, NICE_OFFSET + 1000);
   call_fini(*state);
@@ -101,6 +138,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(in_a_client_it_does_nothing_but_load_multifactor, start),
       cmocka_unit_test_setup(two_inits_start_one_market, start),
       cmocka_unit_test_setup(what_ended_is_seen_while_the_market_wants_it, start),
+      cmocka_unit_test_setup(a_note_of_an_older_version_is_moved_once, start),
       cmocka_unit_test_setup(without_state_there_is_no_pass, start),
       cmocka_unit_test_setup(the_value_is_the_site_factor, start),
   };

@@ -95,7 +95,7 @@ TEST(Config, DefaultsAreThoseOfTheStruct) {
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
 mechanism = "on_demand"; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
-no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; jobcomp = "jobcomp/filetxt";
+no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { completed = "refund"; failed = "free"; timeout = "free"; out_of_memory = "refund"; cancelled = "free";
   cancelled_before_start = "charge"; node_fail = "charge"; boot_fail = "charge"; preempted = "charge";
@@ -118,6 +118,7 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->arrays, ArrayFunding::kPerTask);
   EXPECT_EQ(config->max_array_tasks, 5u);
   EXPECT_EQ(config->priority, 77u);
+  EXPECT_EQ(config->bill_in_admin_comment, std::optional<bool>(false));
   EXPECT_EQ(config->jobcomp, "jobcomp/filetxt");
   EXPECT_EQ(config->charge_basis, ChargeBasis::kUsed);
   EXPECT_EQ(config->refund_window, 86400);
@@ -193,6 +194,7 @@ TEST(Config, ValuesOutOfRange) {
   expect_fault("priority = 5000000000L;", "2: priority: 5000000000: ");
   expect_fault("max_array_tasks = 0;", "2: max_array_tasks: 0: ");
   expect_fault("partitions = [ \"a\", \"a\" ];", "2: partitions: (…): ");
+  expect_fault("bill_in_admin_comment = \"maybe\";", "2: bill_in_admin_comment: maybe: ");
   expect_fault("jobcomp = \"jobcomp/market\";", "2: jobcomp: jobcomp/market: ");
   expect_fault("jobcomp = \"filetxt\";", "2: jobcomp: filetxt: ");
   expect_fault("refund_window = \"UNLIMITED\";", "2: refund_window: UNLIMITED: ");

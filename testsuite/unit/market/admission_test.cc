@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -41,11 +41,11 @@ TEST_F(Admission, AcceptsAndSaysPriceStartAndRest) {
   EXPECT_EQ(answer.verdict, MARKET_ACCEPTED);
   EXPECT_THAT(answer.text, HasSubstr("market: accepted for 8.00 credits (physics), starts by "));
   EXPECT_THAT(answer.text, HasSubstr("; 92.00 left to spend"));
-  const auto comment = read_comment(answer.admin_comment);
-  ASSERT_TRUE(comment);
-  EXPECT_EQ(comment->price, *Money::parse("8"));
-  EXPECT_EQ(comment->end, kStart + 7200 + 60);
-  EXPECT_LT(answer.admin_comment.size(), std::size_t{MARKET_COMMENT_MAX});
+  const auto note = read_note(answer.note);
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->price, *Money::parse("8"));
+  EXPECT_EQ(note->end, kStart + 7200 + 60);
+  EXPECT_LT(answer.note.size(), std::size_t{MARKET_NOTE_MAX});
 }
 
 TEST_F(Admission, MalformedBidsAreOneClearLine) {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "core/mechanism/table.h"
 #include "core/util/seeded_random.h"
 #include "fake_cluster.h"

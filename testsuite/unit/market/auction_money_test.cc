@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What runs in auctions owe when passes stop, rules change, jobs are requeued, and comments are
+// What runs in auctions owe when passes stop, rules change, jobs are requeued, and notes are
 // damaged.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "core/util/seeded_random.h"
 #include "fake_cluster.h"
 
@@ -331,7 +331,7 @@ TEST(AuctionMoney, AmongThousandsARunThatNobodySawIsNotFree) {
   EXPECT_EQ(cluster.charged(job), credits("3"));
 }
 
-// Whatever stands in a comment, a run owes at most its bid, and at least what it says.
+// Whatever stands in a note, a run owes at most its bid, and at least what it says.
 TEST(AuctionMoney, HugeNumbersInACommentAreNotFree) {
   for (const char* number : {"1e12", "1e15", "1e300", "1.7e308"}) {
     for (const char* key : {"accrued", "rate"}) {
@@ -341,8 +341,8 @@ TEST(AuctionMoney, HugeNumbersInACommentAreNotFree) {
       cluster.advance(kStart + 1800);
       FakeJob& run = cluster.job(job);
       const std::string name = fmt::format("\"{}\":", key);
-      const std::size_t at = run.comment.find(name) + name.size();
-      run.comment.replace(at, run.comment.find_first_of(",}", at) - at, number);
+      const std::size_t at = run.note.find(name) + name.size();
+      run.note.replace(at, run.note.find_first_of(",}", at) - at, number);
       run.state = MARKET_JOB_COMPLETED;
       run.end = cluster.now;
       cluster.crash();
@@ -353,7 +353,7 @@ TEST(AuctionMoney, HugeNumbersInACommentAreNotFree) {
   }
 }
 
-// What the comment of the ended run told is what the books get, though they had not got it yet.
+// What the note of the ended run told is what the books get, though they had not got it yet.
 TEST(AuctionMoney, ABillThatWasToldOutlivesACrash) {
   for (const char* mechanism : {"first_fit", "tycoon", "dva", "abacus"}) {
     SCOPED_TRACE(mechanism);
@@ -364,7 +364,7 @@ TEST(AuctionMoney, ABillThatWasToldOutlivesACrash) {
     ASSERT_EQ(run.state, MARKET_JOB_RUNNING);
     cluster.requeue(run, MARKET_JOB_NODE_FAIL);
     run.submit = cluster.now;
-    const Money told = read_comment(run.comment)->charged;
+    const Money told = read_note(run.note)->charged;
     EXPECT_GT(told, Money());
     cluster.crash();
     cluster.advance(cluster.now + 60);

@@ -126,7 +126,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.exclusive = ask.exclusive;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
-  job.comment = answer.admin_comment;
+  job.note = answer.note;
   job.tres = fmt::format("cpu={},node=1,billing={}", ask.cpus, ask.cpus);
   if (ask.array > 0) {
     job.array_job = job.id;
@@ -202,7 +202,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.user = "root";
     record.account = job.account.c_str();
     record.partition = "main";
-    record.admin_comment = job.comment.c_str();
+    record.note = job.note.c_str();
     record.state_desc = job.state_desc.c_str();
     record.resv_name = job.resv.c_str();
     record.tres_req = job.tres.c_str();
@@ -220,7 +220,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
 }
 
 bool World::market_wants_job_here(const FakeJob& job) const {
-  return job.state == MARKET_JOB_RUNNING || is_market_comment(job.comment);
+  return job.state == MARKET_JOB_RUNNING || is_note(job.note);
 }
 
 void World::run_pass() {
@@ -264,7 +264,10 @@ void World::end(FakeJob& job, int state) {
   }
   if (record.job_id != job.id) return;
   record.end = now;
-  if (const auto comment = market_->job_ended(record, now)) job.comment = *comment;
+  if (const auto texts = market_->job_ended(record, now)) {
+    job.note = texts->note;
+    job.admin_comment = texts->bill;
+  }
   job.cores.clear();
   job.ended_told = true;
 }
@@ -363,8 +366,11 @@ void World::obey_order(const market_order_t& order) {
       }
       job->tasks_pending = 0;
       break;
-    case MARKET_SET_COMMENT:
-      job->comment = order.text;
+    case MARKET_SET_NOTE:
+      job->note = order.text;
+      break;
+    case MARKET_SET_BILL:
+      job->admin_comment = order.text;
       break;
     case MARKET_SET_REASON:
       job->state_desc = order.text == nullptr ? "" : order.text;

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -81,7 +81,7 @@ TEST(Life, ALateRunPaysItsExPostPrice) {
   const Time promised = kStart + 3600, free_after = kStart + 5400;
   std::uint32_t id = 1000;
   const auto charged = [&](Time end, const std::string& condition) {
-    const std::string comment = fmt::format(
+    const std::string note = fmt::format(
         R"({{"market":{{"token":"t{}","account":"physics","price":"5.00","start":{},"end":{},{}"rule":"contracts/1","budget":"9"}}}})",
         id, kStart, promised, condition);
     market_job_t ended{};
@@ -93,10 +93,10 @@ TEST(Life, ALateRunPaysItsExPostPrice) {
     ended.end = end;
     ended.time_limit_min = 60;
     ended.user = "root";
-    ended.admin_comment = comment.c_str();
+    ended.note = note.c_str();
     world.now = std::max(world.now, end);
     const auto settled = world.market().job_ended(ended, world.now);
-    const auto bill = read_comment(settled.value_or(""));
+    const auto bill = read_note(settled.value_or(EndTexts{}).note);
     return bill ? (bill->charged - bill->refunded).to_string() : "no bill";
   };
   const std::string condition = fmt::format(R"("free_after":{},)", free_after);
@@ -186,7 +186,7 @@ TEST(Life, RefundsT4) {
   world.advance(kStart + 600);
   ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
   world.requeue(world.job(id), MARKET_JOB_NODE_FAIL);
-  EXPECT_EQ(read_comment(world.job(id).comment)->charged, Money());
+  EXPECT_EQ(read_note(world.job(id).note)->charged, Money());
   world.advance(kStart + 600 + 180 * 60 + 120);
   ASSERT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
   const auto lines = bills(world);
@@ -267,7 +267,7 @@ TEST(Life, WhyWaitingT12) {
   EXPECT_TRUE(rebid(outbid, "4")["ok"].get<bool>());
   world.advance(kStart + 40);
   EXPECT_FALSE(world.job(outbid).held);
-  EXPECT_EQ(read_comment(world.job(outbid).comment)->price, credits("4"));
+  EXPECT_EQ(read_note(world.job(outbid).note)->price, credits("4"));
   EXPECT_FALSE(rebid(outbid, "3.99")["ok"].get<bool>());
   EXPECT_TRUE(rebid(outbid, "5")["ok"].get<bool>());
 }
@@ -317,12 +317,12 @@ TEST(Life, TellingTheEndTwiceChangesNothing) {
   world.advance(kStart + 900);
   FakeJob& job = world.job(id);
   ASSERT_EQ(job.state, MARKET_JOB_COMPLETED);
-  const std::string comment = job.comment;
-  EXPECT_THAT(comment, HasSubstr("\"quoted\":\"0.166667\""));
+  const std::string note = job.note;
+  EXPECT_THAT(note, HasSubstr("\"quoted\":\"0.166667\""));
   job.cores.clear();
   world.end(job, MARKET_JOB_COMPLETED);
   world.sync();
-  EXPECT_EQ(job.comment, comment);
+  EXPECT_EQ(job.note, note);
   world.crash();
   world.advance(world.now + 120);
   EXPECT_EQ(credits("100") - world.balance("physics").posted, credits("0.166667"));
@@ -378,7 +378,7 @@ TEST(Life, ChangesArePricedOrRefused) {
   world.job(id).limit_min = 240;
   world.advance(kStart + 60);
   EXPECT_EQ(world.balance("physics").liens, credits("4"));
-  EXPECT_EQ(read_comment(world.job(id).comment)->price, credits("4"));
+  EXPECT_EQ(read_note(world.job(id).note)->price, credits("4"));
   world.job(id).limit_min = 60;
   world.advance(kStart + 90);
   EXPECT_EQ(world.balance("physics").liens, credits("1"));
@@ -416,7 +416,7 @@ TEST(Life, FreedNodesLetJobsStartEarlier) {
   const std::uint32_t first = world.run(Ask{.budget = "50", .cpus = 16, .limit_min = 120});
   const std::uint32_t second = world.run(Ask{.budget = "50", .cpus = 16, .limit_min = 60});
   world.advance(kStart + 60);
-  EXPECT_GE(read_comment(world.job(second).comment)->start, kStart + 7200);
+  EXPECT_GE(read_note(world.job(second).note)->start, kStart + 7200);
   world.end(world.job(first), MARKET_JOB_COMPLETED);
   world.advance(world.now + 30);
   EXPECT_EQ(world.job(second).state, MARKET_JOB_RUNNING);
@@ -470,14 +470,14 @@ TEST(Life, MissedStartBuysAgainAtThePostedPrice) {
   world.job(rich).held = world.job(poor).held = false;
   world.advance(kStart + 700);
   EXPECT_EQ(world.job(rich).state, MARKET_JOB_RUNNING);
-  EXPECT_EQ(read_comment(world.job(rich).comment)->price, credits("3"));
+  EXPECT_EQ(read_note(world.job(rich).note)->price, credits("3"));
   EXPECT_TRUE(world.job(poor).held);
   EXPECT_THAT(world.job(poor).state_desc, HasSubstr("needs 3.00, budget is 2.00 [OUTBID]"));
   EXPECT_EQ(world.balance("physics").liens, credits("3"));
   set_price(world, "2");
   world.advance(kStart + 900);
   EXPECT_EQ(world.job(poor).state, MARKET_JOB_RUNNING);
-  EXPECT_EQ(read_comment(world.job(poor).comment)->price, credits("2"));
+  EXPECT_EQ(read_note(world.job(poor).note)->price, credits("2"));
 }
 
 TEST(Life, MissedStartInACheaperHourKeepsItsPrice) {
@@ -527,7 +527,7 @@ TEST(Life, ExclusivePaysForTheWholeNode) {
   EXPECT_EQ(world.balance("physics").posted, credits("96"));
 }
 
-// Ends after five of ten minutes; Slurm kept its record, with the comment as it was saved.
+// Ends after five of ten minutes; Slurm kept its record, with the note as it was saved.
 struct Crashed {
   explicit Crashed(bool settled) {
     EXPECT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
@@ -535,10 +535,10 @@ struct Crashed {
     id = world.run(Ask{.budget = "5", .cpus = 2, .limit_min = 60});
     world.advance(kStart + 300);
     EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
-    const std::string accepted = world.job(id).comment;
+    const std::string accepted = world.job(id).note;
     world.now += 300;
     world.end(world.job(id), MARKET_JOB_COMPLETED);  // the books are not written
-    if (!settled) world.job(id).comment = accepted;
+    if (!settled) world.job(id).note = accepted;
     EXPECT_EQ(world.balance("physics").liens, credits("2"));
     world.crash();
     world.sync();
@@ -552,18 +552,18 @@ TEST(Recovery, EndNobodyWasToldOfIsSettled) {
   World& world = after.world;
   EXPECT_EQ(world.balance("physics").posted, credits("98"));
   EXPECT_EQ(world.balance("physics").liens, Money());
-  EXPECT_TRUE(read_comment(world.job(after.id).comment)->settled);
+  EXPECT_TRUE(read_note(world.job(after.id).note)->settled);
 }
 
 TEST(Recovery, SettlementThatWasNotWrittenIsWrittenAgainOnce) {
   Crashed after(true);
   World& world = after.world;
-  const std::string comment = world.job(after.id).comment;
+  const std::string note = world.job(after.id).note;
   for (int again = 0; again < 2; ++again) {
     world.advance(world.now + 200);
     EXPECT_EQ(world.balance("physics").posted, credits("98"));
     EXPECT_EQ(world.balance("physics").liens, Money());
-    EXPECT_EQ(world.job(after.id).comment, comment);
+    EXPECT_EQ(world.job(after.id).note, note);
     const auto lines = bills(world);
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_EQ(lines[0].charged, credits("2"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Worlds in which everything happens at once: rules and owners change, the market crashes, jobs are
-// requeued, suspended, cancelled, refunded, rebid, nodes fail, comments are damaged. Whatever
+// requeued, suspended, cancelled, refunded, rebid, nodes fail, notes are damaged. Whatever
 // comes, the money is right after each step.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "core/util/seeded_random.h"
 #include "fake_cluster.h"
 
@@ -25,8 +25,8 @@ Money most(const Worth& worth) {
 
 class MixedWorld {
  public:
-  MixedWorld(std::uint64_t seed, bool damaged_comments)
-      : random_(seed), damaged_comments_(damaged_comments), world_(settings(), 4, 4) {
+  MixedWorld(std::uint64_t seed, bool damaged_notes)
+      : random_(seed), damaged_notes_(damaged_notes), world_(settings(), 4, 4) {
     for (const char* owner : {"lab-a", "lab-b"})
       (void)world_.books().add_account(owner, "", kStart);
     (void)world_.books().deposit("physics", *Money::parse("500"), "", kStart);
@@ -120,7 +120,7 @@ class MixedWorld {
         &MixedWorld::hold,    &MixedWorld::move_credits, &MixedWorld::reorder};
     if (one_in(12)) return change_settings();
     if (one_in(15)) return crash();
-    if (damaged_comments_ && one_in(6)) return damage_comment();
+    if (damaged_notes_ && one_in(6)) return damage_note();
     (this->*kActions[random_.below(std::size(kActions))])();
   }
 
@@ -181,14 +181,14 @@ class MixedWorld {
     expect_bill(job);
     world_.end(job, state);
     ran_[run] = {job.start, job.end};
-    const auto comment = read_comment(job.comment);
-    if (comment && comment->settled) told_[run] = comment->charged;
+    const auto note = read_note(job.note);
+    if (note && note->settled) told_[run] = note->charged;
   }
 
   // What has a lien when it ends is billed, if only with 0.
   void expect_bill(const FakeJob& job) {
-    const auto comment = read_comment(job.comment);
-    if (job.state == MARKET_JOB_PENDING || !comment || comment->waiting) return;
+    const auto note = read_note(job.note);
+    if (job.state == MARKET_JOB_PENDING || !note || note->waiting) return;
     const auto liens = world_.books().open_liens("cluster");
     for (const ledger::OpenLien& lien : *liens) {
       const ledger::SegmentKey& key = lien.segment.key;
@@ -269,7 +269,7 @@ class MixedWorld {
                                  is_value ? "value" : "budget", text)));
     if (!answer["ok"].get<bool>()) return;
     worth_[job->id] = *parse_worth(is_value ? "" : text, is_value ? text : "");
-    pass(1);  // which puts it into the comment
+    pass(1);  // which puts it into the note
   }
 
   void change_limit() {
@@ -304,22 +304,22 @@ class MixedWorld {
     world_.tell_cluster();
   }
 
-  void damage_comment() {
+  void damage_note() {
     FakeJob* job = any_job({MARKET_JOB_PENDING, MARKET_JOB_RUNNING, MARKET_JOB_COMPLETED});
     if (job == nullptr) return;
-    std::string& comment = job->comment;
+    std::string& note = job->note;
     if (one_in(4)) {
-      comment.resize(random_.below(comment.size() + 1));
+      note.resize(random_.below(note.size() + 1));
     } else {
       const std::string key =
           any("accrued", "rate", "ran", "run_start", "start", "end", "submitted", "price", "budget",
               "rule", "account", "seats", "waiting", "token", "value", "free_after", "restart",
               "quoted", "charged");
-      const std::size_t at = comment.find("\"" + key + "\":");
+      const std::size_t at = note.find("\"" + key + "\":");
       if (at == std::string::npos) return;
       const std::size_t from = at + key.size() + 3;
-      comment.replace(
-          from, comment.find_first_of(",}", from) - from,
+      note.replace(
+          from, note.find_first_of(",}", from) - from,
           any("-1", "1e308", "1e999", "NaN", "null", "9223372036854775807", "-9223372036854775808",
               "18446744073709551615", "\"x\"", "[]", "0.5", "\"9000000000000\"", "\"-1\"",
               "4000000000", "\"lab-a\"", "\"dva/1\"", "\"n1:f::,n9:zz:-1:a=b\""));
@@ -410,13 +410,13 @@ class MixedWorld {
   }
 
   SeededRandom random_;
-  bool damaged_comments_;
+  bool damaged_notes_;
   World world_;
   std::map<std::uint32_t, Worth> worth_;
   std::map<std::uint32_t, Time> first_made_;
   std::map<Run, ledger::Segment> bills_;
   std::map<Run, std::pair<Time, Time>> ran_;
-  std::map<Run, Money> told_;  // what the user reads in the comment after the end
+  std::map<Run, Money> told_;  // what the user reads in the note after the end
   std::set<Run> to_bill_;
   std::set<std::uint32_t> damaged_;
 };

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "fake_cluster.h"
 
 namespace market::testing {

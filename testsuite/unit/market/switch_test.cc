@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/market/comment.h"
+#include "core/market/note.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -28,7 +28,7 @@ struct Cluster : World {
   void change_to(const std::string& mechanism, bool by_crash = false) {
     configure(settings(mechanism), by_crash);
   }
-  std::string rule_of(std::uint32_t id) { return read_comment(job(id).comment)->rule; }
+  std::string rule_of(std::uint32_t id) { return read_note(job(id).note)->rule; }
   ledger::Segment bill(std::uint32_t id) {
     ledger::SegmentFilter filter;
     filter.jobs = {id};
@@ -53,8 +53,8 @@ void switch_through_all(bool by_crash) {
   ASSERT_NE(planned, 0u);
   cluster.advance(kStart + 60);
   ASSERT_EQ(cluster.job(first).state, MARKET_JOB_RUNNING);
-  const Money promised = read_comment(cluster.job(planned).comment)->price;
-  const Time end = read_comment(cluster.job(planned).comment)->end;
+  const Money promised = read_note(cluster.job(planned).note)->price;
+  const Time end = read_note(cluster.job(planned).note)->end;
   std::vector<std::uint32_t> all{first, planned};
   for (const char* mechanism : {"tycoon", "dva", "contracts", "fifo", "era"}) {
     SCOPED_TRACE(mechanism);
@@ -75,7 +75,7 @@ void switch_through_all(bool by_crash) {
         << cluster.rule_of(id);
   }
   std::map<std::uint32_t, Money> price;
-  for (const std::uint32_t id : all) price[id] = read_comment(cluster.job(id).comment)->price;
+  for (const std::uint32_t id : all) price[id] = read_note(cluster.job(id).note)->price;
   EXPECT_EQ(price[planned], promised);
   cluster.advance(kStart + 12 * 3600, 30);
   for (const std::uint32_t id : all) {

@@ -29,7 +29,7 @@ struct TableJob {
   std::uint32_t id = 0;
   Time submit = 0, start = 0;
   int state = MARKET_JOB_PENDING;
-  std::string comment;
+  std::string note;
 };
 
 class Threads : public ::testing::Test {
@@ -85,7 +85,7 @@ class Threads : public ::testing::Test {
     record.user = "root";
     record.account = "physics";
     record.partition = "main";
-    record.admin_comment = job.comment.c_str();
+    record.note = job.note.c_str();
     record.tres_req = record.tres_alloc = "cpu=1,node=1,billing=1";
     record.size.min_cpus = record.size.tasks = 1;
     record.cancelled_by = UINT32_MAX;
@@ -102,11 +102,10 @@ class Threads : public ::testing::Test {
     const Answer answer = market_->submit(submission, now);
     if (answer.verdict != MARKET_ACCEPTED) return;
     const std::lock_guard lock(table_lock_);
-    table_.push_back(
-        {static_cast<std::uint32_t>(++ids_), now, 0, MARKET_JOB_PENDING, answer.admin_comment});
+    table_.push_back({static_cast<std::uint32_t>(++ids_), now, 0, MARKET_JOB_PENDING, answer.note});
   }
 
-  // Every third pending job starts after each pass; a comment is stored where it is ordered.
+  // Every third pending job starts after each pass; a note is stored where it is ordered.
   void pass() {
     const std::lock_guard lock(table_lock_);
     const Time now = std::time(nullptr);
@@ -114,9 +113,9 @@ class Threads : public ::testing::Test {
     for (const TableJob& job : table_) jobs.push_back(record_of(job, now));
     for (const market_order_t& order : market_->pass(jobs.data(), jobs.size(), nullptr, 0, now)) {
       if (order.kind == MARKET_BIND) market_->order_failed(order, "no such reservation", now);
-      if (order.kind != MARKET_SET_COMMENT) continue;
+      if (order.kind != MARKET_SET_NOTE) continue;
       for (TableJob& job : table_) {
-        if (job.id == order.job_id) job.comment = order.text;
+        if (job.id == order.job_id) job.note = order.text;
       }
     }
     ++passes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The market's word on a job: small JSON in its admin_comment, which users cannot set.
+// The market's word on a job: small JSON that travels with it as its note (docs/note-format.md).
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
 //   running in an auction   the same with "run_start":T,"ran":S,"accrued":C,"rate":R
@@ -17,14 +17,14 @@
 
 namespace market {
 
-struct Comment {
+struct Note {
   std::string token, account, rule;
   Money price;          ///< accepted: the price; ended: what was quoted
   Time start = 0;       ///< planned start
   Time end = 0;         ///< promised completion
   Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
   Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
-  std::string seats;    ///< the planned place, when it is short enough to be kept; see convert.h
+  std::string seats;    ///< the planned place, when it is short enough to be kept; see seats.h
   Time run_start = 0;   ///< of a run in an auction, else 0; the next three are of this run
   Time ran = 0;         ///< seconds for which it owes `accrued`
   double accrued = 0;   ///< credits
@@ -36,13 +36,18 @@ struct Comment {
   Money charged, refunded;
 };
 
-/// Whether an admin_comment is the market's. Cheap: looks at the first bytes only.
-bool is_market_comment(std::string_view text);
+/// Whether a text is a note of the market. Cheap: looks at the first bytes only.
+bool is_note(std::string_view text);
 
-std::string write_comment(const Comment& comment);
+std::string write_note(const Note& note);
+
+/// What the run cost, as sacct shows it in AdminComment: {"market":{"account":…,"charged":…,…}} in
+/// fewer than `size` bytes, without the bid. "" when the run has not ended; of what does not fit
+/// the times go first.
+std::string bill_text(const Note& settled, std::size_t size);
 
 /// Nothing when the text is not the market's or is damaged.
-std::optional<Comment> read_comment(std::string_view text);
+std::optional<Note> read_note(std::string_view text);
 
 /// The worth written in a bid's texts: `budget` or `value`, exactly one given. Fails with the
 /// option, the text as far as it is printable, and what is allowed.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A placement as the short text in which a job's note keeps it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/node_plan.h"
+
+namespace market {
+
+/// Groups of nodes that hold the same, "n[1-3,7]:*:4096:gpu:a100=2,n4:f::": names as a host list,
+/// all cores or their numbers as hexadecimal words, MB, gres. Empty when a node is not known.
+std::string seats_text(const Placement& placement, const std::vector<Node>& nodes);
+
+/// Back, in order of nodes. Nothing when the text is damaged, or a node is not there any more, is
+/// not usable, or lacks one of the cores.
+std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes);
+
+}  // namespace market
