@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <numeric>
 
 namespace market {
 namespace {
 
 constexpr double kSmallestSpread = 0.01;
+constexpr double kNoSpread = 1e-12;  // of the weights: one sample has all of it
 constexpr int kMostRefusals = 1000;
 
 /// x with L x = point, for the lower triangle L.
@@ -22,23 +25,38 @@ void solve_lower(std::span<const double> factor, std::span<const double> point,
   }
 }
 
+/// Weights that sum to 1.
+std::vector<double> normalised(std::vector<double> weights, std::size_t count) {
+  if (weights.empty()) weights.assign(count, 1.0);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+/// How many samples of equal weight would tell as much.
+double equal_samples(std::span<const double> weights) {
+  const double squares = std::inner_product(weights.begin(), weights.end(), weights.begin(), 0.0);
+  return 1 / squares;
+}
+
 /// Sample covariance, row after row; zero for a single sample.
 std::vector<double> covariance_of(std::span<const double> samples, std::size_t dimensions,
-                                  std::span<double> mean) {
+                                  std::span<const double> weights, std::span<double> mean) {
   const std::size_t count = samples.size() / dimensions;
   for (std::size_t s = 0; s < count; ++s) {
     for (std::size_t i = 0; i < dimensions; ++i) {
-      mean[i] += samples[s * dimensions + i] / static_cast<double>(count);
+      mean[i] += weights[s] * samples[s * dimensions + i];
     }
   }
   std::vector<double> covariance(dimensions * dimensions, 0.0);
-  if (count < 2) return covariance;
+  const double unbiased = 1 - 1 / equal_samples(weights);
+  if (count < 2 || unbiased <= kNoSpread) return covariance;
   for (std::size_t s = 0; s < count; ++s) {
     for (std::size_t i = 0; i < dimensions; ++i) {
       const double di = samples[s * dimensions + i] - mean[i];
       for (std::size_t k = 0; k <= i; ++k) {
         covariance[i * dimensions + k] +=
-            di * (samples[s * dimensions + k] - mean[k]) / static_cast<double>(count - 1);
+            weights[s] * di * (samples[s * dimensions + k] - mean[k]) / unbiased;
       }
     }
   }
@@ -65,12 +83,18 @@ std::vector<double> cholesky(std::span<const double> matrix, std::span<const dou
 
 }  // namespace
 
-KernelDensity::KernelDensity(std::vector<double> samples, std::size_t dimensions)
-    : samples_(std::move(samples)), dimensions_(dimensions) {
-  const auto count = static_cast<double>(this->samples());
+KernelDensity::KernelDensity(std::vector<double> samples, std::size_t dimensions,
+                             std::vector<double> weights)
+    : samples_(std::move(samples)),
+      dimensions_(dimensions),
+      weights_(normalised(std::move(weights), this->samples())) {
+  const bool equal = std::all_of(weights_.begin(), weights_.end(),
+                                 [this](double weight) { return weight == weights_.front(); });
+  if (!equal) std::partial_sum(weights_.begin(), weights_.end(), std::back_inserter(up_to_));
+  const double count = equal_samples(weights_);
   const auto d = static_cast<double>(dimensions_);
   std::vector<double> mean(dimensions_, 0.0);
-  std::vector<double> bandwidth = covariance_of(samples_, dimensions_, mean);
+  std::vector<double> bandwidth = covariance_of(samples_, dimensions_, weights_, mean);
   const double scale = std::pow(4 / (d + 2), 2 / (d + 4)) * std::pow(count, -2 / (d + 4));
   std::vector<double> least(dimensions_);
   for (std::size_t i = 0; i < dimensions_; ++i) {
@@ -84,7 +108,7 @@ KernelDensity::KernelDensity(std::vector<double> samples, std::size_t dimensions
   for (double& entry : bandwidth) entry *= scale;
   factor_ = cholesky(bandwidth, least);
 
-  log_height_ = -std::log(count) - d / 2 * std::log(2 * std::numbers::pi);
+  log_height_ = -d / 2 * std::log(2 * std::numbers::pi);
   for (std::size_t i = 0; i < dimensions_; ++i) {
     log_height_ -= std::log(factor_[i * dimensions_ + i]);
   }
@@ -105,9 +129,16 @@ double KernelDensity::density(std::span<const double> point) const {
       const double distance = x[i] - whitened_[s + i];
       square += distance * distance;
     }
-    sum += std::exp(-square / 2);
+    sum += weights_[s / dimensions_] * std::exp(-square / 2);
   }
   return sum * std::exp(log_height_);
+}
+
+/// A sample, each as likely as its weight.
+std::size_t KernelDensity::pick(SeededRandom* random) const {
+  if (up_to_.empty()) return random->below(samples());
+  const auto found = std::upper_bound(up_to_.begin(), up_to_.end(), random->uniform());
+  return std::min(static_cast<std::size_t>(found - up_to_.begin()), samples() - 1);
 }
 
 std::vector<double> KernelDensity::draw(
@@ -118,7 +149,7 @@ std::vector<double> KernelDensity::draw(
   for (std::size_t s = 0; s < count; ++s) {
     const auto point = std::span(drawn).subspan(s * dimensions_, dimensions_);
     for (int refusals = 0;; ++refusals) {
-      const std::size_t centre = random->below(samples()) * dimensions_;
+      const std::size_t centre = pick(random) * dimensions_;
       std::copy_n(samples_.begin() + static_cast<std::ptrdiff_t>(centre), dimensions_,
                   point.begin());
       if (refusals == kMostRefusals) break;

@@ -23,7 +23,10 @@ class KernelDensity {
   /// `samples`: at least one vector of `dimensions` finite numbers, one after another. Where the
   /// samples do not vary (one sample, or all equal in some direction) the kernel is 1 % of their
   /// size wide instead.
-  KernelDensity(std::vector<double> samples, std::size_t dimensions);
+  /// `weights`: how much each sample counts, positive; none: all the same. n is then the number of
+  /// equal samples that would tell as much, (Σ weight)² ÷ Σ weight².
+  KernelDensity(std::vector<double> samples, std::size_t dimensions,
+                std::vector<double> weights = {});
 
   std::size_t dimensions() const { return dimensions_; }
   std::size_t samples() const { return samples_.size() / dimensions_; }
@@ -37,8 +40,12 @@ class KernelDensity {
                            const std::function<bool(std::span<const double>)>& valid = {}) const;
 
  private:
+  std::size_t pick(SeededRandom* random) const;
+
   std::vector<double> samples_;
   std::size_t dimensions_;
+  std::vector<double> weights_;   ///< sum 1
+  std::vector<double> up_to_;     ///< sums of weights; empty: all weigh the same
   std::vector<double> factor_;    ///< lower triangle L of H = L Lᵀ, row after row
   std::vector<double> whitened_;  ///< L⁻¹ applied to each sample
   double log_height_ = 0;         ///< log of one kernel's peak divided by n

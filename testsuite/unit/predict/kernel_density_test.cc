@@ -22,6 +22,26 @@ TEST(KernelDensity, EqualsTheClosedFormInOneDimension) {
   }
 }
 
+TEST(KernelDensity, WeighsSamples) {
+  // Samples 0 and 10 with weights 3 : 1. Mean 2.5, variance (3/4·6.25 + 1/4·56.25)/(1 − 5/8) = 50;
+  // as good as n = 1/(9/16 + 1/16) = 1.6 equal samples.
+  const KernelDensity density({0, 10}, 1, {6, 2});
+  const double h = std::sqrt(std::pow(4.0 / 3, 0.4) * std::pow(1.6, -0.4) * 50);
+  const auto normal = [&](double x) {
+    return std::exp(-x * x / (2 * h * h)) / (h * std::sqrt(2 * std::numbers::pi));
+  };
+  for (const double x : {-3.0, 0.0, 6.0}) {
+    const double expected = 0.75 * normal(x) + 0.25 * normal(x - 10);
+    EXPECT_NEAR(density.density(std::span(&x, 1)), expected, 1e-12);
+  }
+  SeededRandom random(5);
+  double mean = 0;
+  for (const double x : density.draw(200'000, &random)) mean += x / 200'000;
+  EXPECT_NEAR(mean, 2.5, 0.1);
+  const KernelDensity one({0, 10}, 1, {1, 0});  // no spread is known: 1 % of the size
+  EXPECT_NEAR(one.draw(1, &random)[0], 0, 1e-6);
+}
+
 TEST(KernelDensity, DrawsHaveTheMomentsOfSamplesAndKernel) {
   SeededRandom random(2);
   std::vector<double> samples;
