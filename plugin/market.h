@@ -275,6 +275,9 @@ typedef struct market_order {
   uint32_t alloc_count;
 } market_order_t;
 
+/* The kind of an order in words, as after "order to": "reserve", "set priority". */
+const char* market_order_name(int kind);
+
 /* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and
  * the names of all reservations that begin with MARKET_RESV_PREFIX. Returns orders to carry out in
  * order under the same slurmctld locks; they live until the next pass. */

@@ -159,7 +159,8 @@ bool orders_carry_out(const market_order_t* orders, size_t count, time_t now) {
 
     changed |= outcome.changed;
     if (!outcome.why) continue;
-    verbose("market: order %d for job %u %s not carried out: %s", orders[i].kind, orders[i].job_id,
+    verbose("market: order to %s for job %u %s not carried out: %s",
+            market_order_name(orders[i].kind), orders[i].job_id,
             orders[i].name ? orders[i].name : "", outcome.why);
     market_order_failed(&orders[i], outcome.why, now);
   }

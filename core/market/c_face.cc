@@ -246,6 +246,10 @@ size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const
   });
 }
 
+const char* market_order_name(int kind) {
+  return market::order_name(kind);
+}
+
 void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
   with_market("market_order_failed", 0, [&](market::Market& market) {
     market.order_failed(*order, market::or_empty(why), now);

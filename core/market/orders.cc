@@ -5,6 +5,37 @@
 
 namespace market {
 
+const char* order_name(int kind) {
+  switch (kind) {
+    case MARKET_SET_PRIORITY:
+      return "set priority";
+    case MARKET_HOLD:
+      return "hold";
+    case MARKET_RELEASE:
+      return "release";
+    case MARKET_RESERVE:
+      return "reserve";
+    case MARKET_EXTEND:
+      return "extend its reservation";
+    case MARKET_UNRESERVE:
+      return "delete its reservation";
+    case MARKET_BIND:
+      return "bind to its reservation";
+    case MARKET_UNBIND:
+      return "unbind from its reservation";
+    case MARKET_SPLIT:
+      return "split its array";
+    case MARKET_SET_NOTE:
+      return "set its note";
+    case MARKET_SET_BILL:
+      return "set its bill";
+    case MARKET_SET_REASON:
+      return "set its reason";
+    default:
+      return "do something unknown";
+  }
+}
+
 void Orders::clear() {
   list_.clear();
   texts_.clear();

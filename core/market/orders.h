@@ -11,6 +11,9 @@
 
 namespace market {
 
+/// The kind of an order in words, as after "order to".
+const char* order_name(int kind);
+
 class Orders {
  public:
   void clear();

@@ -597,7 +597,8 @@ std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_te
 
 void Market::order_failed(const market_order_t& order, std::string_view why, Time now) {
   const std::lock_guard lock(mutex_);
-  log_(LogLevel::kDebug, fmt::format("job {}: order {} failed: {}", order.job_id, order.kind, why));
+  log_(LogLevel::kDebug,
+       fmt::format("job {}: order to {} failed: {}", order.job_id, order_name(order.kind), why));
   const auto found = jobs_.find(order.job_id);
   if (found == jobs_.end()) return;
   Job& job = found->second;
