@@ -14,6 +14,7 @@
 namespace market {
 namespace {
 
+constexpr Time kFarthest = Time{1} << 40;           // sums with it stay in range
 constexpr std::uint32_t kNoTimeLimit = 0x7fffffff;  // Slurm's INFINITE and NO_VAL lie above
 
 Answer refuse(const std::string& why) {
@@ -102,6 +103,7 @@ Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& pa
 // The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
 // are in time too.
 Result<void> Market::check_window(Request& request, Time begin, Time deadline, Time now) const {
+  begin = std::min(begin, kFarthest);
   request.earliest = std::max(begin, now);
   const Time busy = request.duration + config_.start_slack;
   const Time horizon = now + config_.horizon;
@@ -119,8 +121,14 @@ Result<void> Market::check_window(Request& request, Time begin, Time deadline, T
     return fail(fmt::format("the job would end after {}: the market plans {} ahead",
                             format_time_short(horizon, now), time_limit_text(config_.horizon)));
   }
-  request.deadline = (deadline == 0 ? horizon : std::min(deadline, horizon)) - config_.start_slack;
+  request.deadline = window_end(deadline, now);
   return {};
+}
+
+// Nothing is planned beyond the horizon, so no window is looked at beyond it either.
+Time Market::window_end(Time deadline, Time now) const {
+  const Time horizon = now + config_.horizon;
+  return (deadline == 0 ? horizon : std::min(deadline, horizon)) - config_.start_slack;
 }
 
 Result<std::string> Market::check_account(std::string_view named, std::string_view by_default,

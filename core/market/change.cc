@@ -71,9 +71,10 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   }
   if (change.deadline != 0) {
     if (change.deadline <= now) return std::string("the deadline is in the past");
-    request.deadline = change.deadline - config_.start_slack;
+    request.deadline = window_end(change.deadline, now);
   }
-  request.earliest = std::max({request.earliest, change.begin, now});
+  const Time begin = std::min(change.begin, now + 2 * config_.horizon);  // later is as hopeless
+  request.earliest = std::max({request.earliest, begin, now});
   const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
                         change.resized || new_account || change.deadline != 0 ||
                         change.begin > job.terms.start;

@@ -147,6 +147,8 @@ void keep_asked_gres(const Tres& asked, Tres& counted) {
     counted[name] = amount;
   }
 }
+constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
+
 
 }  // namespace
 
@@ -168,8 +170,8 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
   // Slurm's text counts what was asked for; a job on whole nodes pays for all it takes.
   if (auto whole = count_whole_nodes(request.demand, request.partition, bookings_.plan()); !whole)
     return tl::unexpected(whole.error());
-  request.earliest = std::max(request.earliest, seen.begin);
-  if (seen.deadline != 0) request.deadline = seen.deadline - config_.start_slack;
+  request.earliest = std::max(request.earliest, std::min(seen.begin, kFarthest));
+  if (seen.deadline != 0) request.deadline = window_end(seen.deadline, last_pass_);
   return request;
 }
 

@@ -152,6 +152,7 @@ class Market {
   Answer accept(const Draft& draft, Provisional provisional, Time now);
   void record_bid(const std::string& id, const Bid& bid, Money price, bool accepted, Time now);
   std::string next_token();
+  Time window_end(Time deadline, Time now) const;
 
   // pricing.cc
   Found find(const Request& request, const Wish& wish, Time now) const;

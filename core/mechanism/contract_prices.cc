@@ -99,7 +99,7 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
   PriceList list;
   list.slot = config_.slot;
   list.first_start = std::max(request.earliest, now);
-  const Time last = request.deadline - request.duration;
+  const Time last = std::min(request.deadline, now + config_.horizon) - request.duration;
   if (last < list.first_start) return list;
   const double size = billing(request.demand.tres) * hours(request.duration);
   const auto run = static_cast<double>(request.duration);

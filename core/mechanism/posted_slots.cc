@@ -10,8 +10,6 @@ namespace {
 constexpr double kSecondsPerHour = 3600;
 constexpr double kMbPerGb = 1024;
 constexpr double kNeverShort = std::numeric_limits<double>::infinity();
-/// A promise further ahead than this is not kept in memory slot by slot.
-constexpr std::int64_t kMostSlots = std::int64_t{1} << 22;
 
 std::int64_t floor_divide(Time time, Time by) {
   return time >= 0 ? time / by : -((by - 1 - time) / by);
@@ -252,9 +250,10 @@ PriceList PostedSlots::prices(const Request& request, Time now) const {
   list.slot = config_.slot;
   list.first_start = std::max({request.earliest, now, econ_.first() * config_.slot});
   if (request.duration <= 0) return list;
-  const Time sold_until = econ_.first() * config_.slot + config_.horizon;
+  const Time for_sale_until = econ_.first() * config_.slot + config_.horizon;
   const Time last_start =
-      std::min(request.deadline, std::max(sold_until, now + config_.horizon)) - request.duration;
+      std::min(request.deadline, std::max(for_sale_until, now + config_.horizon)) -
+      request.duration;
   if (last_start < list.first_start) return list;
   const BasicEcon::Span held = span(list.first_start, list.first_start + request.duration);
   const std::int64_t starts = std::min((last_start - list.first_start) / config_.slot + 1,
@@ -265,17 +264,23 @@ PriceList PostedSlots::prices(const Request& request, Time now) const {
   return list;
 }
 
+/// No bid is longer than the horizon; of a run that somebody made longer no more than twice the
+/// horizon counts, and nothing that starts later than that, whatever the time limit says.
+Time PostedSlots::sold_until(const Request& request, Time start) const {
+  return start + std::min(request.duration, 2 * config_.horizon);
+}
+
 void PostedSlots::promise(const Request& request, Time start) {
-  change(request, start, start + request.duration, +1);
+  change(request, start, sold_until(request, start), +1);
 }
 
 void PostedSlots::release(const Request& request, Time start, Time from) {
-  change(request, std::max(start, from), start + request.duration, -1);
+  change(request, std::max(start, from), sold_until(request, start), -1);
 }
 
 void PostedSlots::change(const Request& request, Time start, Time end, double sign) {
   start = std::max(start, econ_.first() * config_.slot);
-  end = std::min(end, (econ_.first() + kMostSlots) * config_.slot);
+  end = std::min(end, econ_.first() * config_.slot + 4 * config_.horizon);
   if (start >= end) return;
   econ_.extend(floor_divide(end - 1, config_.slot) + 1);
   econ_.add(sold_parts(request.demand.tres), span(start, end), sign);

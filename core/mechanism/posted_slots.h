@@ -63,6 +63,7 @@ class PostedSlots : public PostedPrice {
   void remember_good(const std::string& tres);
   std::vector<BasicEcon::Part> parts(const Tres& tres) const;
   std::vector<BasicEcon::Part> sold_parts(const Tres& tres);
+  Time sold_until(const Request& request, Time start) const;
   BasicEcon::Span span(Time start, Time end) const;
   void change(const Request& request, Time start, Time end, double sign);
 
