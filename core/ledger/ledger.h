@@ -71,17 +71,24 @@ struct VoidLien {
   SegmentKey key;
   std::string note;
 };
-/// A bid as it was made, for demand prediction; accepted or not.
+/// A bid that demand prediction learns from. A confirmed one is kept once under its id. Of refused
+/// ones each uid's largest of an hour is kept, and together in a day no more than their account
+/// could spend; those that come on top are Outcome::kAlreadyDone.
 struct RecordBid {
-  std::string id;  ///< idempotency key
+  std::string id;  ///< of a confirmed bid: idempotency key
   PastBid bid;
-  std::string partition, account;
+  std::string cluster, partition, account;
   std::uint32_t uid = 0;
   bool accepted = false;
   Money price;
+  Money could_spend;  ///< of a refused bid's account when it was refused
   std::string mechanism;
 };
-using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid>;
+/// A confirmed bid that its user took back before the start: nothing is learned from it any more.
+struct ForgetBid {
+  std::string id;
+};
+using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid>;
 
 enum class Outcome {
   kDone,
@@ -166,7 +173,9 @@ class Ledger {
   // Reading.
   Result<std::vector<AccountInfo>> accounts() const;
   Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
-  Result<std::vector<PastBid>> past_bids(Time since) const;
+  /// The bids made in [since, until) that demand prediction learns from, in the order of their
+  /// times.
+  Result<std::vector<PastBid>> past_bids(Time since, Time until) const;
   Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
   Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
   /// Recomputes everything from the transfers and compares.

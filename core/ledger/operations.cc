@@ -3,8 +3,6 @@
 // changes nothing.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "core/ledger/books.h"
 
 namespace market::ledger {
@@ -169,28 +167,11 @@ Outcome apply_to(Database& database, const VoidLien& operation, Time now) {
 }
 
 Outcome apply_to(Database& database, const RecordBid& operation, Time) {
-  if (!std::isfinite(operation.bid.value)) return Outcome::kRefused;
-  database
-      .prepare(
-          "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
-          "account, uid, "
-          "accepted, price, mechanism) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT "
-          "(id) DO NOTHING")
-      .bind(operation.id)
-      .bind(operation.bid.submitted)
-      .bind(operation.bid.earliest)
-      .bind(operation.bid.deadline)
-      .bind(operation.bid.duration)
-      .bind(encode_tres(operation.bid.tres))
-      .bind(operation.bid.value)
-      .bind(operation.partition)
-      .bind(lower_case(operation.account))
-      .bind(std::int64_t{operation.uid})
-      .bind(std::int64_t{operation.accepted})
-      .bind(operation.price.micro())
-      .bind(operation.mechanism)
-      .run();
-  return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
+  return record_bid(database, operation);
+}
+
+Outcome apply_to(Database& database, const ForgetBid& operation, Time) {
+  return forget_bid(database, operation);
 }
 
 struct ChargedRun {

@@ -117,20 +117,9 @@ Result<std::vector<OpenLien>> Ledger::open_liens(const std::string& cluster) con
   });
 }
 
-Result<std::vector<PastBid>> Ledger::past_bids(Time since) const {
+Result<std::vector<PastBid>> Ledger::past_bids(Time since, Time until) const {
   Database& database = *impl_->database;
-  return guarded([&] {
-    std::vector<PastBid> bids;
-    Statement query = database.prepare(
-        "SELECT submitted, earliest, deadline, duration, tres, value FROM bid WHERE submitted >= ? "
-        "ORDER BY submitted, id");
-    query.bind(since);
-    while (query.step()) {
-      bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
-                      decode_tres(query.text(4)), query.real(5)});
-    }
-    return bids;
-  });
+  return guarded([&] { return read_past_bids(database, since, until); });
 }
 
 Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const {

@@ -67,8 +67,8 @@ Answer Market::without_bid(const market_submission_t& submission) const {
   return {};
 }
 
-bool Market::trades(std::string_view partition) const {
-  const auto& names = config_.partitions;
+bool Market::trades(const Config& config, std::string_view partition) {
+  const auto& names = config.partitions;
   return names.empty() || std::find(names.begin(), names.end(), partition) != names.end();
 }
 
@@ -199,29 +199,6 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   return draft;
 }
 
-void Market::record_bid(const std::string& id, const Bid& bid, Money price, bool accepted,
-                        Time now) {
-  if (unwritten_ > 10000) return;  // forecasts can do without a bid; bills come first
-  ledger::RecordBid record;
-  record.id = id;
-  record.bid =
-      PastBid{now,
-              bid.request.earliest,
-              bid.request.deadline,
-              bid.request.duration,
-              bid.request.demand.tres,
-              bid.worth.budget ? bid.worth.budget->credits() : bid.worth.value->max.credits()};
-  record.partition = bid.request.partition;
-  record.account = bid.account;
-  record.uid = bid.uid;
-  record.accepted = accepted;
-  record.price = price;
-  record.mechanism = std::string(mechanism_->rule());
-  Queued queued;
-  queued.operation = std::move(record);
-  enqueue(std::move(queued));
-}
-
 std::string Market::next_token() {
   return fmt::format("{:016x}{:x}", token_seed_, ++tokens_);
 }
@@ -302,12 +279,12 @@ Answer Market::decide(Draft draft, Time now) {
                                           [](const auto& task) { return !task.funded; });
   const bool none_funded = std::none_of(provisional.tasks.begin(), provisional.tasks.end(),
                                         [](const auto& task) { return task.funded; });
-  if (refusal.empty() && short_of_funds && config_.no_funds == NoFunds::kRefuse &&
-      (!per_task || none_funded)) {
+  const bool lacks_funds = refusal.empty() && short_of_funds &&
+                           config_.no_funds == NoFunds::kRefuse && (!per_task || none_funded);
+  if (lacks_funds) {
     const Money sum = per_task ? needed : total;
     refusal = fmt::format("needs {}, available {} on {}", sum.to_string(), available.to_string(),
                           draft.bid.account);
-    needed = sum;
   }
   const bool all_or_nothing = !refusal.empty() || (short_of_funds && !per_task);
   if (all_or_nothing) {
@@ -320,7 +297,7 @@ Answer Market::decide(Draft draft, Time now) {
     }
   }
   if (!refusal.empty()) {
-    record_bid(provisional.token, draft.bid, needed, false, now);
+    if (!lacks_funds) teach_refused(draft, needed, now);
     return refuse(refusal);
   }
   return accept(draft, std::move(provisional), now);

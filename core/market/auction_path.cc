@@ -249,6 +249,7 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   job.cause = Cause::kNone;
   job.missed = job.stood = job.rated = false;
   set_lien(job, most);
+  teach(job, now);
   job.note_due = true;
   return true;
 }

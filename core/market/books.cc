@@ -16,7 +16,7 @@ namespace market {
 namespace {
 
 constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
-constexpr std::size_t kRoomPerJob = 4;      // bid, lien, its change, settlement
+constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
 
 }  // namespace
 

@@ -117,9 +117,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
                                 [](const auto& t) { return t.claimed; });
   if (done) provisionals_.erase(token);
   job.bid.uid = seen.uid;
-  const bool confirmed = job.phase == Phase::kConfirmed;
-  record_bid(fmt::format("{}:{}", token, job.id), job.bid, job.terms.price, confirmed, now);
-  if (!confirmed) {
+  if (job.phase != Phase::kConfirmed) {
     job.hold_due = job.note_due = true;
     return;
   }
@@ -129,6 +127,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
     renegotiate(job, *request, job.terms.start, now);
   } else {
     set_lien(job, job.terms.price);
+    teach(job, now);
   }
   job.note_due = true;
 }
@@ -147,8 +146,8 @@ void keep_asked_gres(const Tres& asked, Tres& counted) {
     counted[name] = amount;
   }
 }
-constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
 
+constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
 
 }  // namespace
 
@@ -396,6 +395,7 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   set_lien(job, price);
+  teach(job, now);
   job.note_due = true;
   return true;
 }

@@ -12,8 +12,10 @@
 namespace market {
 namespace {
 
-constexpr Time kBidsEvery = 3600;
-constexpr Time kUserKnown = 600;  // seconds that a user's uid, or that there is none, is believed
+constexpr Time kLessonEvery = 3600;
+constexpr Time kLessonLate = 60;   // by then the bids of the hour before are written
+constexpr Time kForgetEvery = 60;  // a bid that was taken back is forgotten within
+constexpr Time kUserKnown = 600;   // seconds that a user's uid, or that there is none, is believed
 constexpr int kMaxBackoffShift = 6;  // retries after 1, 2, 4 … 64 seconds
 
 }  // namespace
@@ -140,12 +142,32 @@ void LedgerThread::read(BooksReport& report, Time now) {
     if (!liens) return failed(report, liens.error().text);
     report.open_liens = std::move(*liens);
   }
-  if (bids_read_ == 0 || now - bids_read_ >= kBidsEvery) {
-    auto bids = ledger_->past_bids(now - config_->predictor_history);
+  if (bids_due(now)) {
+    report.learned_until = lesson_end(now);
+    auto bids =
+        ledger_->past_bids(report.learned_until - config_->predictor_history, report.learned_until);
     if (!bids) return failed(report, bids.error().text);
     report.past_bids = std::move(*bids);
     bids_read_ = now;
   }
+  for (std::size_t i = 0; i < report.done.size(); ++i) {
+    bids_forgotten_ |= std::holds_alternative<ledger::ForgetBid>(report.done[i].operation) &&
+                       report.outcomes[i] == ledger::Outcome::kDone;
+  }
+}
+
+namespace {
+
+// Prices learn of whole hours, so that whoever learns anew within the hour learns the same.
+Time lesson_end(Time now) {
+  return (now - kLessonLate) / kLessonEvery * kLessonEvery;
+}
+
+}  // namespace
+
+bool LedgerThread::bids_due(Time now) const {
+  return bids_read_ == 0 || lesson_end(now) != lesson_end(bids_read_) ||
+         (bids_forgotten_ && now - bids_read_ >= kForgetEvery);
   first_read_ = false;
 }
 
@@ -167,6 +189,7 @@ std::vector<AccountView> LedgerThread::view(std::vector<ledger::AccountInfo> acc
 }
 
 std::optional<std::uint32_t> LedgerThread::uid_of(const std::string& user, Time now) {
+    bids_forgotten_ = false;
   KnownUser& known = users_[user];
   if (known.read != 0 && now - known.read < kUserKnown) return known.uid;
   std::vector<char> buffer(16384);

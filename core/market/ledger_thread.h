@@ -40,6 +40,7 @@ struct BooksReport {
   std::optional<std::vector<AccountView>> accounts;
   std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< once, when the ledger is first read
   std::optional<std::vector<PastBid>> past_bids;
+  Time learned_until = 0;  ///< `past_bids` were made before
   Time now = 0;
 };
 
@@ -79,6 +80,7 @@ class LedgerThread {
   std::vector<AccountView> view(std::vector<ledger::AccountInfo> accounts, Time now);
   std::optional<std::uint32_t> uid_of(const std::string& user, Time now);
   void failed(BooksReport& report, std::string why);
+  bool bids_due(Time now) const;
 
   const std::string config_path_, cluster_;
   const BooksClient client_;
@@ -88,7 +90,8 @@ class LedgerThread {
   std::vector<Queued> waiting_;  ///< taken from the façade, not yet written
   std::int64_t data_version_ = -1;
   bool first_read_ = true;
-  Time bids_read_ = 0;
+  Time bids_read_ = 0;           ///< 0: never under this configuration
+  bool bids_forgotten_ = false;  ///< since they were read
   int failures_ = 0;
   struct KnownUser {
     std::optional<std::uint32_t> uid;

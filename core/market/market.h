@@ -10,6 +10,7 @@
 //   settlement.cc  the end of a run
 //   auction_path.cc  bids in an auction
 //   books.cc       reports of the ledger's thread, liens
+//   learning.cc    what prices learn from
 //   cluster.cc     nodes, partitions, capacity
 //   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
 #pragma once
@@ -150,9 +151,14 @@ class Market {
                                     std::uint32_t uid, bool& chosen) const;
   Answer decide(Draft draft, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
-  void record_bid(const std::string& id, const Bid& bid, Money price, bool accepted, Time now);
   std::string next_token();
-  Time window_end(Time deadline, Time now) const;
+
+  // learning.cc
+  ledger::RecordBid lesson_of(const Bid& bid, Time bid_made, Time now) const;
+  void teach(Job& job, Time now);
+  void teach_refused(const Draft& draft, Money needed, Time now);
+  bool taken_back(const Job& job, const market_job_t& ended) const;
+  void unlearn(const Job& job);
 
   // pricing.cc
   Found find(const Request& request, const Wish& wish, Time now) const;
@@ -305,6 +311,7 @@ class Market {
   Auction* auction_ = nullptr;   // behind mechanism_; null when that posts prices
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
   bool rooms_known_ = false;
+  Time learned_until_ = 0;             // so too
   Time auction_at_ = 0;  // the next auction
 
   Funds funds_;
@@ -340,3 +347,5 @@ class Market {
 };
 
 }  // namespace market
+  Time refused_hour_ = 0;  // of the refused bids below, each uid's largest, credits
+  std::unordered_map<std::uint32_t, double> largest_refused_;

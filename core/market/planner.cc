@@ -232,6 +232,7 @@ void Market::drop_unseen(Time now) {
     if (job.phase != Phase::kEnded) {
       unplace(job, now);
       void_lien(job, "the job is gone");
+      if (job.phase != Phase::kRunning) unlearn(job);
       log_(LogLevel::kInfo,
            fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
     }

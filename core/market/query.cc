@@ -296,7 +296,7 @@ Json Market::query_prices(const Json& ask, Time now) {
   if (!partition) return failure(partition.error().text);
   Request request;
   request.partition = (*partition)->name;
-  request.earliest = now;
+  request.earliest = (now + config_.slot - 1) / config_.slot * config_.slot;
   request.duration = 3600;
   request.deadline = now + std::min<Time>(config_.horizon, 25 * 3600);
   request.demand.tres = {{"cpu", 1}};

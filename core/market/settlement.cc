@@ -115,7 +115,10 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   const auto provisional = provisionals_.find(note->token);
   if (provisional != provisionals_.end()) {
     take_task(job, provisional->second);
-    if (job.phase == Phase::kConfirmed) set_lien(job, job.terms.price);
+    if (job.phase == Phase::kConfirmed) {
+      set_lien(job, job.terms.price);
+      teach(job, now);
+    }
     if (ended.array_tasks_pending > 0 ||
         std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(),
                     [](const auto& t) { return t.claimed; })) {
@@ -208,6 +211,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   } else {
     void_lien(job, fmt::format("{} before it started", bill.state));
   }
+  if (taken_back(job, ended)) unlearn(job);
   if (mechanism_ != nullptr) unplace(job, now);
   rooms_known_ = false;
   job.reserved = job.bound = false;  // the next pass finds a reservation that no job needs

@@ -79,6 +79,7 @@ struct Job {
   bool rated = false;  ///< its rate is of an auction under the rule of `terms`
   Accrued accrued;
   Time ran = 0;           ///< seconds without suspended ones
+  bool taught = false;    ///< prices learn from this bid
   bool unbilled = false;  ///< the run was started while the bid waited
 
   std::uint64_t fingerprint = 0;  ///< of what the price depends on

@@ -2,8 +2,8 @@
 #include "core/mechanism/contract_prices.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/mechanism/auction.h"
 #include "core/mechanism/contracts.h"
@@ -12,12 +12,28 @@ namespace market {
 namespace {
 
 constexpr std::size_t kPairs = 24;         // replicas and surrogates of one menu
-constexpr std::size_t kMostSamples = 512;  // the newest types
+constexpr std::size_t kMostSamples = 512;  // types kept of all past bids
 constexpr double kHour = 3600;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hours(Time seconds) {
   return static_cast<double>(seconds) / kHour;
+}
+
+/// One sample for each equal part of all that was bid for, in the order of the samples: a bid
+/// counts by its size, however many small ones come after it.
+void thin(std::vector<double>& samples, std::vector<double>& sizes, std::size_t most) {
+  if (sizes.size() <= most) return;
+  const double part = std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(most);
+  std::vector<double> kept;
+  double up_to = 0, next = part / 2;
+  for (std::size_t i = 0; i < sizes.size() && kept.size() < 2 * most; ++i) {
+    up_to += sizes[i];
+    for (; next < up_to && kept.size() < 2 * most; next += part)
+      kept.insert(kept.end(), {samples[2 * i], samples[2 * i + 1]});
+  }
+  samples = std::move(kept);
+  sizes.assign(samples.size() / 2, 1.0);
 }
 
 }  // namespace
@@ -49,20 +65,23 @@ void ContractMenuPrices::update(const Capacity& capacity, Time now) {
 
 void ContractMenuPrices::learn(const std::vector<PastBid>& bids, Time) {
   samples_.clear();
-  const std::size_t first = bids.size() > kMostSamples ? bids.size() - kMostSamples : 0;
-  for (std::size_t i = first; i < bids.size(); ++i) {
-    const PastBid& bid = bids[i];
+  sizes_.clear();
+  for (const PastBid& bid : bids) {
     const double size = billing(bid.tres) * hours(bid.duration);
-    const double unit = bid.value / size;
-    const double delay = static_cast<double>(bid.deadline - bid.submitted);
-    if (!(size > 0) || !(unit > 0) || !std::isfinite(unit) || !(delay > 0)) continue;
+    const double unit = std::min(bid.value / size, config_.cap_price);
+    const auto delay =
+        static_cast<double>(std::clamp<Time>(bid.deadline - bid.submitted, 0, config_.horizon));
+    if (!(size > 0) || !(unit > 0) || !(delay > 0)) continue;
     samples_.insert(samples_.end(), {unit, delay / static_cast<double>(bid.duration)});
+    sizes_.push_back(size);
   }
+  thin(samples_, sizes_, kMostSamples);
   if (!samples_.empty()) return;
   const double low = std::max(config_.floor_price, config_.cap_price / 1000);
   for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     for (const double delay : {1.5, 3.0, 8.0}) {
       samples_.insert(samples_.end(), {low + part * (config_.cap_price - low), delay});
+      sizes_.push_back(1);
     }
   }
 }
@@ -110,7 +129,7 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
   }
   const JobClass* valuations = job_class("hard_deadline");
   const std::vector<double> declared(types.begin(), types.begin() + 2);
-  const KernelDensity population(std::move(types), 2);
+  const KernelDensity population(std::move(types), 2, sizes_);
   const double cpus = std::max(1.0, amount_of(request.demand.tres, "cpu"));
   const ClusterLoad cluster = load(now);
   const std::vector<WaitingJob> jobs = backlog(now);

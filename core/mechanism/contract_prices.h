@@ -46,6 +46,7 @@ class ContractMenuPrices final : public PostedPrice {
   std::vector<RunningJob> busy_;
   std::multimap<Time, Sold> sold_;  ///< by start
   std::vector<double> samples_;     ///< types: unit value, delay ÷ run time, one after another
+  std::vector<double> sizes_;       ///< billing-hours of each sample
   std::unique_ptr<DeadlineScheduler> scheduler_;
 };
 

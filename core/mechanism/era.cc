@@ -63,7 +63,7 @@ void Era::add_demands(const PastBid& bid, double period, Demands& demands) const
          .end = static_cast<double>(end) / period,
          .duration = static_cast<double>(bid.duration) / period,
          .width = amount,
-         .price = bid.value / billing_hours});
+         .price = std::min(bid.value / billing_hours, config().cap_price)});
   }
 }
 

@@ -25,7 +25,9 @@ struct Capacity {
   std::vector<Busy> busy;
 };
 
-/// One bid of the past, as the ledger keeps it; what demand prediction learns from.
+/// One bid of the past, as the ledger keeps it; what demand prediction learns from. Its window ends
+/// with the bid's own, at most the horizon ahead; that of a sigmoid where half of its value is
+/// left.
 struct PastBid {
   Time submitted = 0;
   Time earliest = 0;
@@ -33,6 +35,7 @@ struct PastBid {
   Time duration = 0;
   Tres tres;
   double value = 0;  ///< credits: the budget, or the sigmoid's maximum
+  bool operator==(const PastBid&) const = default;
 };
 
 /// Price of every start in a request's window: credits[k] is the total for starting at first_start
@@ -67,7 +70,8 @@ class PostedPrice : public Mechanism {
   virtual void promise(const Request& request, Time start) = 0;
   /// Takes back what is left from `from` on of a promise made for `start`.
   virtual void release(const Request& request, Time start, Time from) = 0;
-  /// Replaces all that was learned of demand by what these bids say.
+  /// Replaces all that was learned of demand by what these bids, made before `now`, say: each by
+  /// its size, at a unit value of value ÷ (billing units × hours) that is cut at the highest price.
   virtual void learn(const std::vector<PastBid>& bids, Time now) = 0;
 };
 

@@ -210,7 +210,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.size.min_cpus = job.cpus;
     record.size.tasks = job.cpus;
     record.size.exclusive = job.exclusive;
-    record.cancelled_by = UINT32_MAX;
+    record.cancelled_by = job.cancelled_by;
     auto& allocs = allocs_[id];
     allocs_of(job, allocs);
     record.allocs = allocs.data();
@@ -439,6 +439,7 @@ bool World::try_start(FakeJob& job) {
 }
 
 void World::schedule() {
+  if (scheduler == Scheduler::kNone) return;
   std::vector<FakeJob*> queue;
   for (auto& [id, job] : jobs) {
     if (job.state == MARKET_JOB_PENDING && !job.held && !job.dependent && job.begin <= now &&

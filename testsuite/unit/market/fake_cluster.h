@@ -27,6 +27,7 @@ struct FakeJob {
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
+  std::uint32_t cancelled_by = UINT32_MAX;
 };
 
 struct FakeReservation {
@@ -47,6 +48,7 @@ struct Ask {
 
 /// Who may overtake whom in the queue.
 enum class Scheduler {
+  kNone,      ///< nothing starts
   kEager,     ///< whoever fits
   kStrict,    ///< nobody, as sched/builtin
   kBackfill,  ///< who delays the first one that does not fit in no way: EASY
@@ -64,6 +66,7 @@ class World {
   void sync() { market_->round(now); }
   /// Other settings, read by a reconfigure or after a crash.
   void configure(const std::string& settings, bool by_crash);
+  void write_settings(const std::string& settings) const;
   /// Kills the façade without a flush and starts another.
   void crash();
   void restart_market();
@@ -105,7 +108,6 @@ class World {
   void forget(Time time);
 
  private:
-  void write_settings(const std::string& settings) const;
   void run_pass();
   void obey_order(const market_order_t& order);
   bool reserve(const market_order_t& order);

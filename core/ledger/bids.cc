@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The bids that prices learn from. What costs nothing must teach little: a refused bid is kept only
+// as its uid's largest of the hour, and an account's refused bids of a day only up to what it could
+// spend, so that nobody moves prices by asking again and again.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/ledger/books.h"
+
+namespace market::ledger {
+namespace {
+
+constexpr Time kHour = 3600;
+constexpr Time kHoursOfDay = 24;
+
+// Refused bids sort by cluster and hour, so that those of a day are neighbours.
+std::string refused_from(const std::string& cluster, Time hour) {
+  return fmt::format("refused:{}:{:08}", cluster, hour);
+}
+
+std::string refused_id(const RecordBid& record) {
+  return fmt::format("{}:{}", refused_from(record.cluster, record.bid.submitted / kHour),
+                     record.uid);
+}
+
+/// What the account's other refused bids of the same day are worth together.
+double refused_that_day(Database& database, const RecordBid& record, const std::string& id) {
+  const Time midnight = record.bid.submitted / kHour / kHoursOfDay * kHoursOfDay;
+  Statement query = database.prepare(
+      "SELECT coalesce(sum(value), 0.0) FROM bid WHERE id >= ? AND id < ? AND id <> ? AND account "
+      "= ?");
+  query.bind(refused_from(record.cluster, midnight))
+      .bind(refused_from(record.cluster, midnight + kHoursOfDay))
+      .bind(id)
+      .bind(lower_case(record.account));
+  return query.step() ? query.real(0) : 0;
+}
+
+Outcome store(Database& database, const RecordBid& record, const std::string& id) {
+  database
+      .prepare(
+          "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
+          "account, uid, accepted, price, mechanism) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?) "
+          "ON CONFLICT (id) DO UPDATE SET submitted = excluded.submitted, earliest = "
+          "excluded.earliest, deadline = excluded.deadline, duration = excluded.duration, tres = "
+          "excluded.tres, value = excluded.value, partition = excluded.partition, account = "
+          "excluded.account, price = excluded.price, mechanism = excluded.mechanism "
+          "WHERE excluded.accepted = 0 AND excluded.value > bid.value")
+      .bind(id)
+      .bind(record.bid.submitted)
+      .bind(record.bid.earliest)
+      .bind(record.bid.deadline)
+      .bind(record.bid.duration)
+      .bind(encode_tres(record.bid.tres))
+      .bind(record.bid.value)
+      .bind(record.partition)
+      .bind(lower_case(record.account))
+      .bind(std::int64_t{record.uid})
+      .bind(std::int64_t{record.accepted})
+      .bind(record.price.micro())
+      .bind(record.mechanism)
+      .run();
+  return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
+}
+
+}  // namespace
+
+Outcome record_bid(Database& database, const RecordBid& record) {
+  if (!std::isfinite(record.bid.value)) return Outcome::kRefused;
+  if (record.accepted) return store(database, record, record.id);
+  const std::string id = refused_id(record);
+  const double together = refused_that_day(database, record, id) + record.bid.value;
+  if (together > record.could_spend.credits()) return Outcome::kAlreadyDone;
+  return store(database, record, id);
+}
+
+Outcome forget_bid(Database& database, const ForgetBid& operation) {
+  Statement forget = database.prepare("UPDATE bid SET accepted = 0 WHERE id = ? AND accepted = 1");
+  forget.bind(operation.id).run();
+  return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
+}
+
+// Rows with `accepted` 0 under another id are bids that were taken back, or refused ones from
+// before refused bids were limited.
+std::vector<PastBid> read_past_bids(Database& database, Time since, Time until) {
+  Statement query = database.prepare(
+      "SELECT submitted, earliest, deadline, duration, tres, value FROM bid WHERE submitted >= ? "
+      "AND submitted < ? AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') ORDER BY submitted, "
+      "id");
+  query.bind(since).bind(until);
+  std::vector<PastBid> bids;
+  while (query.step()) {
+    bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
+                    decode_tres(query.text(4)), query.real(5)});
+  }
+  return bids;
+}
+
+}  // namespace market::ledger

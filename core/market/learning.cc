@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What prices learn from: confirmed bids that their users do not take back before the start, and of
+// refused ones what the account could have paid. The ledger keeps the bounds on refused bids
+// (core/ledger/bids.cc), and the mechanism learns anew from the ledger alone, so that a restart
+// changes no price.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/market.h"
+
+namespace market {
+namespace {
+
+constexpr Time kHour = 3600;
+constexpr std::size_t kMostUnwritten = 10000;  // forecasts can do without a bid; bills come first
+
+Money worth_of(const Worth& worth) {
+  return worth.budget ? *worth.budget : worth.value->max;
+}
+
+// When the bid wants to be done: a budget by the end of its window, a sigmoid where half of its own
+// value is left.
+Time wanted_end(const Bid& bid, Time bid_made) {
+  if (!bid.worth.value) return bid.request.deadline;
+  return bid_made + (bid.worth.value->drop + bid.worth.value->zero) / 2;
+}
+
+std::string confirmed_id(const Job& job) {
+  return fmt::format("{}:{}", job.token, job.id);
+}
+
+}  // namespace
+
+ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) const {
+  const Request& request = bid.request;
+  ledger::RecordBid record;
+  record.bid.submitted = now;
+  record.bid.earliest = std::max(request.earliest, now);
+  record.bid.duration = request.duration;
+  const Time first_end = record.bid.earliest + request.duration;
+  record.bid.deadline =
+      std::max(first_end, std::min(wanted_end(bid, bid_made), now + config_.horizon));
+  record.bid.tres = request.demand.tres;
+  record.cluster = cluster_name_;
+  record.partition = request.partition;
+  record.account = bid.account;
+  record.uid = bid.uid;
+  record.mechanism = std::string(mechanism_->rule());
+  return record;
+}
+
+// A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
+void Market::teach(Job& job, Time now) {
+  if (job.taught || job.restart != 0 || unwritten_ > kMostUnwritten) return;
+  job.taught = true;
+  ledger::RecordBid record = lesson_of(job.bid, job.bid_made, now);
+  const Money most = job.terms.price + std::max(Money(), funds_.available(job.bid.account));
+  record.id = confirmed_id(job);
+  record.bid.value = std::min(worth_of(job.bid.worth), most).credits();
+  record.accepted = true;
+  record.price = job.terms.price;
+  Queued queued;
+  queued.operation = std::move(record);
+  enqueue(std::move(queued));
+}
+
+// All tasks of an array were refused together: they are one bid of that size.
+void Market::teach_refused(const Draft& draft, Money needed, Time now) {
+  const Money could_spend = funds_.available(draft.bid.account);
+  const double value = worth_of(draft.bid.worth).credits() * draft.tasks;
+  if (!(value > 0) || value > could_spend.credits() || unwritten_ > kMostUnwritten) return;
+  if (refused_hour_ != now / kHour) {
+    refused_hour_ = now / kHour;
+    largest_refused_.clear();
+  }
+  double& largest = largest_refused_[draft.bid.uid];
+  if (value <= largest) return;
+  largest = value;
+  ledger::RecordBid record = lesson_of(draft.bid, now, now);
+  record.bid.value = value;
+  for (auto& [name, amount] : record.bid.tres) amount *= draft.tasks;
+  record.price = needed;
+  record.could_spend = could_spend;
+  Queued queued;
+  queued.operation = std::move(record);
+  enqueue(std::move(queued));
+}
+
+// Whoever takes a bid back before the start, or lets it lapse unready, wanted nothing.
+bool Market::taken_back(const Job& job, const market_job_t& ended) const {
+  if (job.restart != 0 || (ended.start > 0 && ended.end > ended.start)) return false;
+  const bool by_user = ended.cancelled_by == UINT32_MAX || ended.cancelled_by == job.bid.uid;
+  return (ended.state == MARKET_JOB_CANCELLED && by_user) ||
+         (ended.state == MARKET_JOB_DEADLINE && !job.ready);
+}
+
+void Market::unlearn(const Job& job) {
+  Queued queued;
+  queued.operation = ledger::ForgetBid{confirmed_id(job)};
+  enqueue(std::move(queued));
+}
+
+}  // namespace market

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the books keep of bids for demand prediction: nobody teaches prices by asking for nothing.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/ledger/ledger.h"
+
+namespace market::ledger::test {
+namespace {
+
+constexpr Time kDay = 1800057600;  // a midnight: 20834 × 86400
+
+class Bids : public ::testing::Test {
+ protected:
+  Bids() : ledger(std::move(*Ledger::open(":memory:", Mode::kCreate))) {}
+
+  static RecordBid refused(std::uint32_t uid, Time at, double value, const char* could_spend) {
+    RecordBid record;
+    record.bid = {at, at, at + 7200, 3600, {{"cpu", 4}}, value};
+    record.cluster = "c";
+    record.account = "Physics";
+    record.uid = uid;
+    record.could_spend = *Money::parse(could_spend);
+    return record;
+  }
+  static RecordBid confirmed(const std::string& id, Time at, double value) {
+    RecordBid record = refused(1, at, value, "0");
+    record.id = id;
+    record.accepted = true;
+    return record;
+  }
+  Outcome apply(const Operation& operation) {
+    const auto outcomes = ledger.apply({operation}, kDay);
+    return outcomes ? outcomes->front() : Outcome::kRefused;
+  }
+  std::vector<double> learned(Time since = kDay - 86400, Time until = kDay + 2 * 86400) {
+    std::vector<double> values;
+    const auto bids = ledger.past_bids(since, until);
+    for (const PastBid& bid : *bids) values.push_back(bid.value);
+    return values;
+  }
+
+  Ledger ledger;
+};
+
+using Values = std::vector<double>;
+
+TEST_F(Bids, OfRefusedOnesEachUidsLargestOfTheHourCounts) {
+  EXPECT_EQ(apply(refused(1, kDay + 10, 5, "100")), Outcome::kDone);
+  EXPECT_EQ(apply(refused(1, kDay + 20, 5, "100")), Outcome::kAlreadyDone) << "the same again";
+  EXPECT_EQ(apply(refused(1, kDay + 30, 3, "100")), Outcome::kAlreadyDone) << "a smaller one";
+  EXPECT_EQ(apply(refused(1, kDay + 40, 8, "100")), Outcome::kDone) << "a larger one instead";
+  EXPECT_EQ(apply(refused(2, kDay + 50, 4, "100")), Outcome::kDone) << "somebody else";
+  EXPECT_EQ(apply(refused(1, kDay + 3600, 2, "100")), Outcome::kDone) << "in the next hour";
+  EXPECT_EQ(learned(), (Values{8, 4, 2}));
+}
+
+TEST_F(Bids, OfAnAccountNoMoreThanItCouldSpendCountsInADay) {
+  EXPECT_EQ(apply(refused(1, kDay, 6, "10")), Outcome::kDone);
+  EXPECT_EQ(apply(refused(2, kDay + 60, 5, "10")), Outcome::kAlreadyDone) << "6 + 5 > 10";
+  EXPECT_EQ(apply(refused(3, kDay + 120, 4, "10")), Outcome::kDone) << "6 + 4 = 10";
+  EXPECT_EQ(apply(refused(1, kDay + 180, 7, "10")), Outcome::kAlreadyDone) << "7 + 4 > 10: 6 stays";
+  EXPECT_EQ(apply(refused(1, kDay + 23 * 3600, 1, "10")), Outcome::kAlreadyDone) << "same day";
+  RecordBid other = refused(4, kDay + 60, 9, "10");
+  other.account = "bio";
+  EXPECT_EQ(apply(other), Outcome::kDone) << "another account";
+  EXPECT_EQ(apply(refused(1, kDay + 24 * 3600, 10, "10")), Outcome::kDone) << "the next day";
+  EXPECT_EQ(apply(refused(1, kDay - 3600, 10, "10")), Outcome::kDone) << "the day before";
+  EXPECT_EQ(learned(), (Values{10, 6, 9, 4, 10}));
+}
+
+TEST_F(Bids, WhoCannotPayTeachesNothingHoweverOften) {
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(apply(refused(7, kDay + i, 1e6, "0.01")), Outcome::kAlreadyDone);
+  EXPECT_EQ(learned(), Values{});
+}
+
+TEST_F(Bids, AConfirmedOneCountsUntilItIsTakenBack) {
+  EXPECT_EQ(apply(confirmed("t:1", kDay, 6)), Outcome::kDone);
+  EXPECT_EQ(apply(confirmed("t:2", kDay + 1, 7)), Outcome::kDone);
+  EXPECT_EQ(apply(confirmed("t:1", kDay + 2, 99)), Outcome::kAlreadyDone) << "after a crash";
+  EXPECT_EQ(learned(), (Values{6, 7}));
+  EXPECT_EQ(apply(ForgetBid{"t:1"}), Outcome::kDone);
+  EXPECT_EQ(apply(ForgetBid{"t:1"}), Outcome::kAlreadyDone);
+  EXPECT_EQ(apply(ForgetBid{"t:9"}), Outcome::kAlreadyDone) << "never known";
+  EXPECT_EQ(apply(confirmed("t:1", kDay + 3, 6)), Outcome::kAlreadyDone) << "stays forgotten";
+  EXPECT_EQ(learned(), Values{7});
+}
+
+TEST_F(Bids, BidsOfTheTimeAskedForAlone) {
+  for (int i = 0; i < 4; ++i) apply(confirmed(fmt::format("t:{}", i), kDay + i, i));
+  EXPECT_EQ(learned(kDay + 1, kDay + 3), (Values{1, 2}));
+}
+
+}  // namespace
+}  // namespace market::ledger::test
