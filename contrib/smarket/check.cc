@@ -89,7 +89,9 @@ Finding check_market() {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::string line;
   for (const char c : text) line += c == '\n' ? std::string("; ") : std::string(1, c);
-  return {"market", answer->value("usable", true) ? Verdict::kOk : Verdict::kFault, line};
+  const bool in_force = !answer->value("config_refused", false);
+  return {"market", answer->value("usable", true) && in_force ? Verdict::kOk : Verdict::kFault,
+          line};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <random>
@@ -11,10 +12,13 @@
 #include "core/market/market.h"
 #include "core/market/text.h"
 #include "core/mechanism/table.h"
+#include "core/util/slurm_time.h"
 
 namespace market {
 namespace {
 
+constexpr std::size_t kFewSales = 64;       // made up for under the lock
+constexpr int kMostRounds = 8;              // of making up for sales without it
 constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
 constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
 
@@ -47,7 +51,7 @@ void Market::start() {
 void Market::stop(std::uint32_t flush_ms) {
   {
     std::unique_lock lock(mutex_);
-    ledger_thread_.wake();
+    ledger_thread_.flush();
     written_.wait_for(lock, std::chrono::milliseconds(flush_ms),
                       [this] { return unwritten_ == 0; });
     if (unwritten_ != 0) {
@@ -70,44 +74,119 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
   last = error;
 }
 
-// A mechanism is made and taught before the lock is taken, since learning from a month of bids
-// takes its time.
-std::unique_ptr<PostedPrice> Market::fresh_mechanism(const BooksReport& news) {
-  Capacity capacity;
-  {
-    const std::lock_guard lock(mutex_);
-    capacity.total = total_;
+// Why the file as it is now is not in force, and what is instead.
+void Market::say_config(const BooksReport& news) {
+  if (news.config) {
+    log_(LogLevel::kInfo,
+         fmt::format("market.conf: the settings read now are in force ({})", mechanism_->rule()));
+    config_read_ = news.now;
   }
+  if (news.config_error == config_error_) return;
+  config_error_ = news.config_error;
+  if (config_error_.empty()) return;
+  log_(LogLevel::kError,
+       fmt::format("market.conf: {}: refused; {}", config_error_, settings_in_force(news.now)));
+}
+
+std::string Market::settings_in_force(Time now) const {
+  if (!has_config_) return "no settings are in force";
+  return fmt::format("the settings read {} stay in force", format_time_short(config_read_, now));
+}
+
+// What the next mechanism must know of the cluster and of what is sold, as of one moment.
+Market::Stand Market::stand_of(const Config& config) {
+  const std::lock_guard lock(mutex_);
+  Stand stand;
+  stand.capacity = capacity_under(config);
+  const auto add = [&stand](const Request& request, Time start) {
+    Request sold;
+    sold.partition = request.partition;
+    sold.demand.tres = request.demand.tres;
+    sold.earliest = request.earliest;
+    sold.deadline = request.deadline;
+    sold.duration = request.duration;
+    stand.sold.push_back({std::move(sold), start, std::nullopt});
+  };
+  for (const auto& [id, job] : jobs_) {
+    if (job.placed) add(job.bid.request, job.terms.start);
+  }
+  for (const auto& [token, provisional] : provisionals_) {
+    for (const Provisional::Task& task : provisional.tasks) {
+      if (task.funded && !task.claimed && !task.terms.auctioned())
+        add(provisional.bid.request, task.terms.start);
+    }
+  }
+  if (mechanism_ != nullptr) mechanism_->begin_journal();
+  return stand;
+}
+
+// A mechanism is made, taught and told all promises without the lock, since learning from a month
+// of bids and promising for thousands of jobs take their time.
+std::unique_ptr<JournalledPrices> Market::fresh_mechanism(const BooksReport& news) {
+  const bool bids_are_news =
+      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
   // At start the bids are there before the nodes, without which no forecast can share them out.
-  const bool nodes_are_news = taught_without_nodes_ && !capacity.total.empty();
-  if (!news.config && !news.past_bids && !nodes_are_news) return nullptr;
-  if (news.past_bids) past_bids_ = *news.past_bids;
+  const bool nodes_are_news = taught_without_nodes_ && nodes_told_;
+  if (!news.config && !bids_are_news && !nodes_are_news) return nullptr;
+  if (news.past_bids) {
+    past_bids_ = *news.past_bids;
+    learned_until_ = news.learned_until;
+  }
   const Config& config = news.config ? *news.config : config_;
   auto made = make_mechanism(config);
-  auto mechanism = made ? as_posted_price(std::move(*made)) : nullptr;
-  if (mechanism == nullptr) {
-    log_(LogLevel::kError,
-         fmt::format("market.conf: {}", made ? "mechanism: it cannot be used" : made.error().text));
+  auto posted = made ? as_posted_price(std::move(*made)) : nullptr;
+  if (posted == nullptr) {
+    log_(LogLevel::kError, fmt::format("market.conf: {}: refused; what was in force stays",
+                                       made ? "mechanism: it cannot be used" : made.error().text));
     return nullptr;
   }
-  mechanism->update(capacity, news.now);
-  mechanism->learn(past_bids_, news.now);
-  taught_without_nodes_ = capacity.total.empty();
-  return mechanism;
+  const Stand stand = stand_of(config);
+  posted->update(stand.capacity, news.now);
+  posted->learn(past_bids_, learned_until_);
+  for (const Sale& sale : stand.sold) sale.make(*posted);
+  taught_without_nodes_ = stand.capacity.total.empty();
+  return std::make_unique<JournalledPrices>(std::move(posted));
+}
+
+// What was sold while the next mechanism was taught is made up for without the lock too, but for
+// the last few sales.
+void Market::catch_up(JournalledPrices& next, std::unique_lock<std::mutex>& lock) {
+  if (mechanism_ == nullptr) return;
+  for (int round = 1;; ++round) {
+    const std::vector<Sale> sales = mechanism_->take_journal();
+    const bool is_last = sales.size() <= kFewSales || round == kMostRounds;
+    if (!is_last) lock.unlock();
+    for (const Sale& sale : sales) sale.make(next);
+    if (is_last) return;
+    lock.lock();
+  }
 }
 
 void Market::report(BooksReport news) {
-  std::unique_ptr<PostedPrice> mechanism = fresh_mechanism(news);
-  const std::lock_guard lock(mutex_);
-  if (news.config && mechanism != nullptr) {
-    config_ = std::move(*news.config);
-    rooms_known_ = false;
-    has_config_ = true;
-    interval_ms_ = std::max<std::uint32_t>(config_.interval_ms, 10);
+  std::unique_ptr<JournalledPrices> mechanism = fresh_mechanism(news);
+  std::unique_lock lock(mutex_);
+  if (mechanism != nullptr) {
+    catch_up(*mechanism, lock);
+    if (news.config) {
+      config_ = *news.config;
+      rooms_known_ = false;
+      has_config_ = true;
+      interval_ms_ = std::max<std::uint32_t>(config_.interval_ms, 10);
+    }
+    mechanism_.swap(mechanism);
+    use_mechanism(news.now);
+    say_config(news);
+  } else if (!news.config) {
+    say_config(news);
   }
-  if (mechanism != nullptr) use_mechanism(std::move(mechanism), news.now);
-  say_once(config_error_, "market.conf", news.config_error);
   if (has_config_) say_once(ledger_error_, "the ledger", news.ledger_error);
+  take_results(news);
+  books_usable_ = has_config_ && liens_read_ && news.ledger_error.empty();
+  lock.unlock();  // what was replaced is freed after this
+  written_.notify_all();
+}
+
+void Market::take_results(BooksReport& news) {
   for (std::size_t i = 0; i < news.done.size(); ++i) outcome(news.done[i], news.outcomes[i]);
   unwritten_ -= news.done.size();
   std::move(news.done.begin(), news.done.end(), std::back_inserter(unread_));
@@ -126,35 +205,34 @@ void Market::report(BooksReport news) {
     }
     liens_read_ = recovering_ = true;
   }
-  books_usable_ = has_config_ && liens_read_ && news.ledger_error.empty();
-  written_.notify_all();
 }
 
-void Market::use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now) {
-  mechanism_ = std::move(mechanism);
-  auto* nothing_posted = dynamic_cast<NothingPosted*>(mechanism_.get());
+void Market::use_mechanism(Time now) {
+  auto* nothing_posted = dynamic_cast<NothingPosted*>(&mechanism_->prices_of());
   auction_ = nothing_posted == nullptr ? nullptr : nothing_posted->auction();
   auction_at_ = 0;
   capacity_due_ = true;
   update_capacity(now);
-  for (const auto& [id, job] : jobs_) {
-    if (job.placed) mechanism_->promise(job.bid.request, job.terms.start);
-  }
-  for (const auto& [token, provisional] : provisionals_) {
-    for (const Provisional::Task& task : provisional.tasks) {
-      if (task.funded && !task.claimed && !task.terms.auctioned())
-        mechanism_->promise(provisional.bid.request, task.terms.start);
-    }
-  }
 }
+
+namespace {
+
+const char* words_for(const ledger::Operation& operation) {
+  constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
+      "a lien",         "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
+      "to forget a bid"};
+  return kWords.at(operation.index());
+}
+
+}  // namespace
 
 void Market::outcome(const Queued& queued, ledger::Outcome result) {
   if (result == ledger::Outcome::kDone || result == ledger::Outcome::kAlreadyDone) return;
   const bool is_lien = std::holds_alternative<ledger::PlaceLien>(queued.operation) ||
                        std::holds_alternative<ledger::ChangeLien>(queued.operation);
   const auto found = jobs_.find(queued.job_id);
-  log_(LogLevel::kInfo, fmt::format("job {}: the ledger refused {}", queued.job_id,
-                                    is_lien ? "a lien" : "an entry"));
+  log_(LogLevel::kInfo,
+       fmt::format("job {}: the ledger refused {}", queued.job_id, words_for(queued.operation)));
   if (!is_lien || found == jobs_.end()) return;
   Job& job = found->second;
   job.lien = queued.previous_lien;

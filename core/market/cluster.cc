@@ -148,21 +148,27 @@ void Market::move_runs() {
   }
 }
 
+// What is for sale, and until when others hold some of it.
+Capacity Market::capacity_under(const Config& config) const {
+  Capacity capacity;
+  for (const Node& node : bookings_.plan().nodes()) {
+    const bool sold =
+        node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
+                                   [&](const std::string& name) { return trades(config, name); });
+    if (sold) add_node(capacity.total, node);
+  }
+  capacity.busy = foreign_busy_;
+  for (const auto& [id, run] : others_) capacity.busy.push_back({run.tres, run.end});
+  return capacity;
+}
+
 void Market::update_capacity(Time now) {
   if (mechanism_ == nullptr || !cluster_known_) return;
   const bool stale = now / config_.slot != capacity_at_ / config_.slot ||
                      (others_changed_ && now - capacity_at_ >= kCapacityEvery);
   if (!capacity_due_ && !stale) return;
-  Capacity capacity;
-  for (const Node& node : bookings_.plan().nodes()) {
-    const bool sold =
-        node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
-                                   [&](const std::string& name) { return trades(name); });
-    if (sold) add_node(capacity.total, node);
-  }
-  capacity.busy = foreign_busy_;
-  for (const auto& [id, run] : others_) capacity.busy.push_back({run.tres, run.end});
-  total_ = capacity.total;
+  const Capacity capacity = capacity_under(config_);
+  nodes_told_ = !capacity.total.empty();
   mechanism_->update(capacity, now);
   capacity_due_ = others_changed_ = false;
   capacity_at_ = now;

@@ -17,6 +17,7 @@ constexpr Time kLessonLate = 60;   // by then the bids of the hour before are wr
 constexpr Time kForgetEvery = 60;  // a bid that was taken back is forgotten within
 constexpr Time kUserKnown = 600;   // seconds that a user's uid, or that there is none, is believed
 constexpr int kMaxBackoffShift = 6;  // retries after 1, 2, 4 … 64 seconds
+constexpr int kLeastBackoff = 4;     // that a wake-up cannot end, seconds
 
 }  // namespace
 
@@ -46,6 +47,14 @@ void LedgerThread::wake() {
   work_.notify_all();
 }
 
+void LedgerThread::flush() {
+  {
+    const std::lock_guard lock(mutex_);
+    flushing_ = urgent_ = true;
+  }
+  work_.notify_all();
+}
+
 void LedgerThread::reload() {
   reload_ = true;
   wake();
@@ -54,16 +63,27 @@ void LedgerThread::reload() {
 void LedgerThread::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    woken_ = false;
+    woken_ = urgent_ = false;
     lock.unlock();
     round(std::time(nullptr));
     lock.lock();
-    // A ledger that fails is not tried again for every bid, or a full disk would be hammered.
-    const int seconds = failures_ == 0 ? 1 : 1 << std::min(failures_ - 1, kMaxBackoffShift);
-    const bool steady = failures_ > 0;
-    work_.wait_for(lock, std::chrono::seconds(seconds),
-                   [&] { return stop_ || (woken_ && !steady) || reload_; });
+    wait_for_work(lock);
   }
+}
+
+// Work ends the wait. But a ledger that fails is tried for it every few seconds at most: a full
+// disk would be hammered if every bid and every end of a job did, with all that is queued each
+// time.
+void LedgerThread::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto tried = std::chrono::steady_clock::now();
+  const int seconds = failures_ == 0 ? 1 : 1 << std::min(failures_ - 1, kMaxBackoffShift);
+  const auto asked = [this] { return stop_ || urgent_ || reload_; };
+  if (failures_ > 0) {
+    const int least = flushing_ ? 1 : std::min(seconds, kLeastBackoff);
+    if (work_.wait_until(lock, tried + std::chrono::seconds(least), asked)) return;
+    if (flushing_) return;
+  }
+  work_.wait_until(lock, tried + std::chrono::seconds(seconds), [&] { return asked() || woken_; });
 }
 
 void LedgerThread::round(Time now) {
@@ -76,7 +96,8 @@ void LedgerThread::round(Time now) {
     write(report, now);
     if (ledger_) read(report, now);
   }
-  failures_ = report.config_error.empty() && report.ledger_error.empty() ? 0 : failures_ + 1;
+  report.config_error = config_error_;
+  failures_ = config_ && report.ledger_error.empty() ? 0 : failures_ + 1;
   client_.report(std::move(report));
 }
 
@@ -85,9 +106,10 @@ bool LedgerThread::read_config(BooksReport& report) {
   reload_ = false;
   auto config = load_config(config_path_);
   if (!config) {
-    report.config_error = config.error().text;
+    config_error_ = config.error().text;
     return config_.has_value();  // the old values stay in force
   }
+  config_error_.clear();
   if (config_ && config_->database != config->database) {
     ledger_.reset();
     first_read_ = true;
@@ -126,6 +148,24 @@ void LedgerThread::write(BooksReport& report, Time now) {
   report.done = std::move(waiting_);
   waiting_.clear();
   report.outcomes = std::move(*outcomes);
+  for (std::size_t i = 0; i < report.done.size(); ++i) {
+    bids_forgotten_ |= std::holds_alternative<ledger::ForgetBid>(report.done[i].operation) &&
+                       report.outcomes[i] == ledger::Outcome::kDone;
+  }
+}
+
+namespace {
+
+// Prices learn of whole hours, so that whoever learns anew within the hour learns the same.
+Time lesson_end(Time now) {
+  return (now - kLessonLate) / kLessonEvery * kLessonEvery;
+}
+
+}  // namespace
+
+bool LedgerThread::bids_due(Time now) const {
+  return bids_read_ == 0 || lesson_end(now) != lesson_end(bids_read_) ||
+         (bids_forgotten_ && now - bids_read_ >= kForgetEvery);
 }
 
 void LedgerThread::read(BooksReport& report, Time now) {
@@ -149,25 +189,8 @@ void LedgerThread::read(BooksReport& report, Time now) {
     if (!bids) return failed(report, bids.error().text);
     report.past_bids = std::move(*bids);
     bids_read_ = now;
+    bids_forgotten_ = false;
   }
-  for (std::size_t i = 0; i < report.done.size(); ++i) {
-    bids_forgotten_ |= std::holds_alternative<ledger::ForgetBid>(report.done[i].operation) &&
-                       report.outcomes[i] == ledger::Outcome::kDone;
-  }
-}
-
-namespace {
-
-// Prices learn of whole hours, so that whoever learns anew within the hour learns the same.
-Time lesson_end(Time now) {
-  return (now - kLessonLate) / kLessonEvery * kLessonEvery;
-}
-
-}  // namespace
-
-bool LedgerThread::bids_due(Time now) const {
-  return bids_read_ == 0 || lesson_end(now) != lesson_end(bids_read_) ||
-         (bids_forgotten_ && now - bids_read_ >= kForgetEvery);
   first_read_ = false;
 }
 
@@ -189,7 +212,6 @@ std::vector<AccountView> LedgerThread::view(std::vector<ledger::AccountInfo> acc
 }
 
 std::optional<std::uint32_t> LedgerThread::uid_of(const std::string& user, Time now) {
-    bids_forgotten_ = false;
   KnownUser& known = users_[user];
   if (known.read != 0 && now - known.read < kUserKnown) return known.uid;
   std::vector<char> buffer(16384);

@@ -33,7 +33,7 @@ struct Queued {
 /// What a round found out. Empty optionals: nothing new.
 struct BooksReport {
   std::optional<Config> config;
-  std::string config_error;  ///< why no configuration has been read; "" when one is in force
+  std::string config_error;  ///< why market.conf as last read is not in force; "" when it is
   std::string ledger_error;  ///< why the books cannot be used now; "" when they can
   std::vector<Queued> done;
   std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
@@ -62,8 +62,10 @@ class LedgerThread {
   void start();
   /// Ends it after the round in progress.
   void stop();
-  /// There is work: begin a round now.
+  /// There is work: begin a round now; when the ledger fails, within a few seconds.
   void wake();
+  /// As wake(), at once also when the ledger fails, and every second from then on: it ends soon.
+  void flush();
   /// Read the configuration again.
   void reload();
 
@@ -73,19 +75,21 @@ class LedgerThread {
 
  private:
   void run();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   bool read_config(BooksReport& report);
   bool open_ledger(BooksReport& report);
   void write(BooksReport& report, Time now);
   void read(BooksReport& report, Time now);
+  bool bids_due(Time now) const;
   std::vector<AccountView> view(std::vector<ledger::AccountInfo> accounts, Time now);
   std::optional<std::uint32_t> uid_of(const std::string& user, Time now);
   void failed(BooksReport& report, std::string why);
-  bool bids_due(Time now) const;
 
   const std::string config_path_, cluster_;
   const BooksClient client_;
 
   std::optional<Config> config_;
+  std::string config_error_;
   std::optional<ledger::Ledger> ledger_;
   std::vector<Queued> waiting_;  ///< taken from the façade, not yet written
   std::int64_t data_version_ = -1;
@@ -101,7 +105,7 @@ class LedgerThread {
 
   std::mutex mutex_;  ///< of the fields below
   std::condition_variable work_;
-  bool stop_ = false, woken_ = false;
+  bool stop_ = false, woken_ = false, urgent_ = false, flushing_ = false;
   std::atomic<bool> reload_{true};
   std::thread thread_;
 };

@@ -31,6 +31,7 @@
 #include "core/config/config.h"
 #include "core/market/bookings.h"
 #include "core/market/funds.h"
+#include "core/market/journalled_prices.h"
 #include "core/market/ledger_thread.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
@@ -130,6 +131,10 @@ class Market {
     bool is_void = false;  // it never began and costs nothing: the lien returns
     Money charged, refunded;
   };
+  struct Stand {  // what a mechanism is told before it takes over
+    Capacity capacity;
+    std::vector<Sale> sold;
+  };
   struct Draft {  // a submission that passed all checks but price and funds
     Bid bid;
     BidTexts texts;
@@ -147,6 +152,7 @@ class Market {
   Result<const Partition*> check_partition(std::string_view names) const;
   Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
+  Time window_end(Time deadline, Time now) const;
   Result<std::string> check_account(std::string_view named, std::string_view by_default,
                                     std::uint32_t uid, bool& chosen) const;
   Answer decide(Draft draft, Time now);
@@ -193,8 +199,13 @@ class Market {
   // books.cc
   void report(BooksReport report);
   void say_once(std::string& last, const std::string& what, const std::string& error);
-  std::unique_ptr<PostedPrice> fresh_mechanism(const BooksReport& news);
-  void use_mechanism(std::unique_ptr<PostedPrice> mechanism, Time now);
+  void say_config(const BooksReport& news);
+  std::string settings_in_force(Time now) const;
+  Stand stand_of(const Config& config);
+  std::unique_ptr<JournalledPrices> fresh_mechanism(const BooksReport& news);
+  void catch_up(JournalledPrices& next, std::unique_lock<std::mutex>& lock);
+  void take_results(BooksReport& news);
+  void use_mechanism(Time now);
   void outcome(const Queued& queued, ledger::Outcome result);
   void enqueue(Queued queued);
   bool room_for(std::size_t jobs) const;
@@ -206,10 +217,12 @@ class Market {
     return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr &&
            pass_number_ > 0;
   }
-  bool trades(std::string_view partition) const;
+  bool trades(std::string_view partition) const { return trades(config_, partition); }
+  static bool trades(const Config& config, std::string_view partition);
 
   // cluster.cc
   void move_runs();
+  Capacity capacity_under(const Config& config) const;
   void update_capacity(Time now);
   const Partition* find_partition(std::string_view name) const;
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
@@ -284,7 +297,7 @@ class Market {
   nlohmann::ordered_json query_balance(const market_submission_t& asker);
   nlohmann::ordered_json query_rebid(const nlohmann::ordered_json& ask,
                                      const market_submission_t& asker, Time now);
-  nlohmann::ordered_json query_status(Time now);
+  nlohmann::ordered_json query_status(const market_submission_t& asker, Time now);
   Job* find_job(std::string_view name);
   void set_reason(Job& job, Time now);
   std::string explain(const Job& job, Time now, std::string& code) const;
@@ -298,7 +311,9 @@ class Market {
   std::atomic<std::uint32_t> interval_ms_{1000};
   std::atomic<bool> recovering_{true};
   std::vector<PastBid> past_bids_;     // of the ledger's thread alone
+  Time learned_until_ = 0;             // so too
   bool taught_without_nodes_ = false;  // so too
+  std::atomic<bool> nodes_told_{false};
 
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable written_;
@@ -307,11 +322,11 @@ class Market {
   bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
   bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
-  std::unique_ptr<PostedPrice> mechanism_;
+  Time config_read_ = 0;
+  std::unique_ptr<JournalledPrices> mechanism_;
   Auction* auction_ = nullptr;   // behind mechanism_; null when that posts prices
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
   bool rooms_known_ = false;
-  Time learned_until_ = 0;             // so too
   Time auction_at_ = 0;  // the next auction
 
   Funds funds_;
@@ -323,7 +338,6 @@ class Market {
   Bookings bookings_;
   std::vector<Partition> partitions_;
   bool associations_enforced_ = false;
-  Tres total_;
   std::vector<Capacity::Busy> foreign_busy_;
   std::vector<std::string> foreign_keys_;
   bool capacity_due_ = true, places_due_ = false, nodes_moved_ = false;
@@ -333,6 +347,8 @@ class Market {
   std::unordered_map<std::uint32_t, OtherRun> others_;
   std::unordered_map<std::string, Provisional> provisionals_;
   std::size_t provisional_tasks_ = 0;
+  Time refused_hour_ = 0;  // of the refused bids below, each uid's largest, credits
+  std::unordered_map<std::uint32_t, double> largest_refused_;
   std::vector<NewRun> new_runs_;
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
@@ -347,5 +363,3 @@ class Market {
 };
 
 }  // namespace market
-  Time refused_hour_ = 0;  // of the refused bids below, each uid's largest, credits
-  std::unordered_map<std::uint32_t, double> largest_refused_;

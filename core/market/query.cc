@@ -84,7 +84,7 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
   const Json ask = text.size() > kLongestQuery ? Json() : Json::parse(text, nullptr, false);
   const std::string verb = ask.is_object() ? text_of(ask, "verb") : std::string();
   if (verb == "status") {
-    result = query_status(now);
+    result = query_status(asker, now);
   } else if (verb.empty()) {
     result = failure("a query is a JSON object with a \"verb\"");
   } else if (!ready()) {
@@ -362,7 +362,7 @@ Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time
       {"price", job->terms.price.to_string()}};
 }
 
-Json Market::query_status(Time now) {
+Json Market::query_status(const market_submission_t& asker, Time now) {
   std::size_t waiting = 0, running = 0, confirmed = 0;
   for (const auto& [id, job] : jobs_) {
     waiting += job.phase == Phase::kWaiting;
@@ -379,9 +379,16 @@ Json Market::query_status(Time now) {
              : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
                                                  : !books_usable_ ? "the ledger cannot be used"
                                                                   : "starting");
+  // A line of market.conf that cannot be read may hold what its readers alone shall know.
+  const std::string why = asker.is_operator ? fmt::format(" ({})", config_error_) : "";
+  const std::string refused = config_error_.empty() ? ""
+                                                    : fmt::format("; market.conf was refused{}: {}",
+                                                                  why, settings_in_force(now));
   return Json{{"ok", true},
-              {"text", text},
+              {"text", text + refused},
               {"usable", usable},
+              {"config_refused", !config_error_.empty()},
+              {"priced", mechanism_ ? mechanism_->priced() : 0},
               {"planned", confirmed},
               {"waiting", waiting},
               {"running", running},

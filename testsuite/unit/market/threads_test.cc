@@ -12,6 +12,7 @@
 #include <fstream>
 #include <list>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/ledger/ledger.h"
@@ -155,6 +156,45 @@ class Threads : public ::testing::Test {
   std::atomic<std::uint32_t> ids_{0};
   std::uint64_t passes_ = 0;
 };
+
+// A mechanism is made anew again and again while bids come and jobs start and end: in the end
+// nothing is sold any more, and the whole cluster can be had at once.
+TEST_F(Threads, NoPromiseIsLostOrLeftWhenTheMechanismIsMadeAnew) {
+  std::ofstream(folder_ + "/market.conf")
+      << "database = \"" << folder_ << "/ledger.db\";\nmechanism = \"era\";\n"
+      << "prices = { floor = \"0.1\"; cap = \"0.1\"; };\n";
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  const auto repeat = [&](std::chrono::milliseconds pause, auto work) {
+    threads.emplace_back([&stop, pause, work] {
+      while (!stop) {
+        work();
+        std::this_thread::sleep_for(pause);
+      }
+    });
+  };
+  repeat(10ms, [&] { market_->reconfigure(); });
+  repeat(5ms, [&] { pass(); });
+  repeat(1ms, [&] {
+    if (ids_ < kMostJobs) submit_one();
+  });
+  repeat(3ms, [&] { end_some(3); });
+  std::this_thread::sleep_for(2s);
+  for (int i = 0; i < 600 && ids_ <= 20; ++i) std::this_thread::sleep_for(100ms);
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  pass();  // what was accepted last becomes jobs
+  end_some(table_.size());
+  EXPECT_GT(ids_, 20u);
+  market_submission_t all{};
+  all.query = R"({"verb":"quote","size":{"tasks":512},"time_limit_s":3600,"account":"physics"})";
+  const Time now = std::time(nullptr);
+  const auto quote = nlohmann::json::parse(market_->submit(all, now).text);
+  ASSERT_TRUE(quote["ok"]) << quote;
+  EXPECT_EQ(quote["rows"][0]["price"], "51.20") << "512 CPUs for an hour at 0.1";
+  EXPECT_LE(quote["rows"][0]["start"], now) << "all of them now";
+  market_->stop(60000);
+}
 
 TEST_F(Threads, EveryRunIsBilledOnceWhateverGoesOnAtOnce) {
   std::atomic<bool> stop{false};
