@@ -105,6 +105,7 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
     *message = xstrdup(answer->text);
   }
   if (answer->verdict == MARKET_REJECTED) return ESLURM_ACCOUNTING_POLICY;
+  if (answer->verdict == MARKET_AGAIN) return EAGAIN;
   if (accepted && answer->note) note_submit(request, answer->note);
   if (accepted) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);

@@ -38,7 +38,9 @@ enum market_verdict {
   MARKET_REJECTED, /* show text, fail with the accounting-policy code */
   MARKET_UNBILLED, /* a bid that cannot be handled now and may run unbilled: show text, leave it
                       alone */
-  MARKET_ANSWERED, /* a query: show text (one line of JSON); the job itself does not matter */
+  MARKET_ANSWERED, /* a query: show text (one line of JSON); no job must come of it */
+  MARKET_AGAIN,    /* refused for a moment, as a guard against floods: show text, fail with EAGAIN,
+                      on which sbatch and salloc repeat the call by themselves */
 };
 
 /* The market keeps what it has to know of a job in a note, a short text that travels with the job:
@@ -171,7 +173,9 @@ typedef struct market_answer {
 } market_answer_t;
 
 /* quote + submit. The answer's strings are written into `buffer` (MARKET_TEXT_MAX bytes, the
- * caller's). Reads only memory. */
+ * caller's). Reads only memory. Call it in the thread that serves the submission: when that thread
+ * ends, or brings its next bid, the market knows that the job is in Slurm's list or never will be,
+ * and gives back what it set aside for nothing. */
 void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
                    market_answer_t* answer);
 

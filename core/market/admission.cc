@@ -21,6 +21,10 @@ Answer refuse(const std::string& why) {
   return Answer{MARKET_REJECTED, prefixed(why), "", ""};
 }
 
+Answer again(const std::string& why) {
+  return Answer{MARKET_AGAIN, prefixed(why), "", ""};
+}
+
 }  // namespace
 
 Answer Market::submit(const market_submission_t& submission, Time now) {
@@ -30,15 +34,26 @@ Answer Market::submit(const market_submission_t& submission, Time now) {
   if (!ready()) return unavailable();
   auto draft = check(submission, now);
   if (!draft) return refuse(draft.error().text);
-  if (!room_for(draft->tasks)) return unavailable();
+  if (!room_for(draft->tasks)) return no_room();
+  if (const auto why = too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
 }
 
 Answer Market::unavailable() const {
-  const char* what = !has_config_                           ? "its configuration cannot be read"
-                     : !books_usable_                       ? "its books cannot be used"
-                     : !cluster_known_ || pass_number_ == 0 ? "it is starting"
-                                                            : "too much is waiting for its books";
+  const char* what = !has_config_     ? "its configuration cannot be read"
+                     : !books_usable_ ? "its books cannot be used"
+                                      : "it is starting";
+  return unavailable(what);
+}
+
+// Too much waits for the disk, for a moment or for good.
+Answer Market::no_room() const {
+  const char* what = "too much is waiting for its books";
+  if (config_.on_error == OnError::kUnbilled) return unavailable(what);
+  return again(fmt::format("{}: try again", what));
+}
+
+Answer Market::unavailable(const char* what) const {
   if (has_config_ && config_.on_error == OnError::kUnbilled) {
     return Answer{
         MARKET_UNBILLED,
@@ -220,6 +235,7 @@ std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std:
 Answer Market::decide(Draft draft, Time now) {
   Provisional provisional;
   provisional.token = next_token();
+  provisional.ticket = tokens_;
   provisional.bid = draft.bid;
   provisional.texts = draft.texts;
   provisional.made = provisional.seen = now;
@@ -364,9 +380,8 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
                                              waiting.to_string(), available.to_string(), account);
   }
   answer.text = prefixed(answer.text);
-  provisional_tasks_ += provisional.tasks.size();
-  std::string token = provisional.token;
-  provisionals_.emplace(std::move(token), std::move(provisional));
+  answer.ticket = provisional.ticket;
+  keep_provisional(std::move(provisional));
   return answer;
 }
 

@@ -95,6 +95,32 @@ market_log_level level_of(market::LogLevel level) {
   }
 }
 
+/// What a thread that serves a submission has had set aside. Slurm does not tell what becomes of a
+/// submission, but a thread that ends, or brings another bid, has done with the one before. glibc
+/// keeps the library loaded while a thread still has to do this.
+class Served {
+ public:
+  ~Served() { done(); }
+  void begin(std::uint64_t ticket) {
+    done();
+    ticket_ = ticket;
+  }
+
+ private:
+  void done() {
+    if (ticket_ == 0) return;
+    with_market("submission_over", 0, [this](market::Market& market) {
+      market.submission_over(ticket_);
+      return 0;
+    });
+    ticket_ = 0;
+    market_wake();
+  }
+  std::uint64_t ticket_ = 0;
+};
+
+thread_local Served served;
+
 }  // namespace
 
 extern "C" {
@@ -193,6 +219,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
                    market_answer_t* answer) {
   const bool is_bid =
       submission->budget != nullptr || submission->value != nullptr || submission->query != nullptr;
+  std::uint64_t ticket = 0;
   *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr};
   const bool is_open = with_market("market_submit", false, [&](market::Market& market) {
     // Should the market fail, a bid is refused and a job without one goes its way.
@@ -207,8 +234,10 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     answer->note = note;
     answer->account = account;
     answer->verdict = made.verdict;
+    ticket = made.ticket;
     return true;
   });
+  if (ticket != 0) served.begin(ticket);
   if (is_open && (answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING))
     market_wake();
 }

@@ -76,6 +76,7 @@ void Market::take_task(Job& job, Provisional& provisional) {
                            [](const auto& t) { return !t.claimed; });
   const bool is_extra = task == provisional.tasks.end();
   if (is_extra) task = std::prev(provisional.tasks.end());
+  provisional.seen_pass = pass_number_;
   job.token = provisional.token;
   job.bid = provisional.bid;
   job.texts = provisional.texts;
@@ -115,7 +116,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
-  if (done) provisionals_.erase(token);
+  if (done) forget_provisional(token);
   job.bid.uid = seen.uid;
   if (job.phase != Phase::kConfirmed) {
     job.hold_due = job.note_due = true;

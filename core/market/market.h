@@ -4,6 +4,7 @@
 // would cost more than planning them.
 //
 //   admission.cc   submit: who, what, when; accept or refuse
+//   provisional.cc what was accepted and is not yet a job
 //   pricing.cc     the best posted (start, price) pair that also has a place
 //   planner.cc     the pass: what jobs do, who moves, what Slurm is told
 //   confirm.cc     the pass: bids become jobs, are found again after a crash, and change
@@ -47,6 +48,7 @@ namespace market {
 struct Answer {
   market_verdict verdict = MARKET_NO_BID;
   std::string text, note, account;
+  std::uint64_t ticket = 0;  ///< for submission_over(); 0: nothing was set aside
 };
 
 /// What is to be written on a job whose run ended; the strings of market_ended_t.
@@ -75,6 +77,8 @@ class Market {
 
   void update_cluster(const market_cluster_t& cluster, Time now);
   Answer submit(const market_submission_t& submission, Time now);
+  /// The call that brought the submission has ended: its job is in Slurm's list, or never will be.
+  void submission_over(std::uint64_t ticket);
   /// MARKET_NO_BID, MARKET_ACCEPTED, or MARKET_REJECTED with the reason in `text`.
   market_verdict modify(const market_change_t& change, Time now, std::string& text);
   /// The orders live until the next pass.
@@ -147,6 +151,8 @@ class Market {
 
   // admission.cc
   Answer unavailable() const;
+  Answer unavailable(const char* what) const;
+  Answer no_room() const;
   Answer without_bid(const market_submission_t& submission) const;
   Result<Draft> check(const market_submission_t& submission, Time now) const;
   Result<const Partition*> check_partition(std::string_view names) const;
@@ -165,6 +171,13 @@ class Market {
   void teach_refused(const Draft& draft, Money needed, Time now);
   bool taken_back(const Job& job, const market_job_t& ended) const;
   void unlearn(const Job& job);
+
+  // provisional.cc
+  void keep_provisional(Provisional provisional);
+  void forget_provisional(const std::string& token);
+  void drop_provisional(const std::string& token);
+  void drop_provisionals(Time now);
+  std::optional<std::string> too_many_unseen(std::uint32_t uid, Time now);
 
   // pricing.cc
   Found find(const Request& request, const Wish& wish, Time now) const;
@@ -234,8 +247,6 @@ class Market {
   void see_pending(Job& job, const market_job_t& seen, Time now);
   void see_running(Job& job, const market_job_t& seen, Time now);
   void drop_unseen(Time now);
-  void drop_provisionals(Time now);
-  void drop_provisional(const std::string& token);
   void void_orphans(Time now);
   void check_reservations(const char* const* names, std::size_t count);
   void yield_places(Time now);
@@ -349,6 +360,8 @@ class Market {
   std::size_t provisional_tasks_ = 0;
   Time refused_hour_ = 0;  // of the refused bids below, each uid's largest, credits
   std::unordered_map<std::uint32_t, double> largest_refused_;
+  std::unordered_map<std::uint64_t, std::string> tickets_;  // to the tokens of provisionals_
+  std::unordered_map<std::uint32_t, UnseenBids> unseen_;    // by uid
   std::vector<NewRun> new_runs_;
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;

@@ -15,11 +15,11 @@
 namespace market {
 namespace {
 
-constexpr Time kProvisionalLife = 60;  // seconds an acceptance waits for its job to be seen
-constexpr Time kRetry = 60;            // seconds between two attempts that nothing new speaks for
-constexpr int kSearchesPerPass = 8;    // full quotes in one pass
-constexpr int kMovesPerPass = 64;      // places tried for earlier starts in one pass
-constexpr int kReserveAttempts = 3;    // refused reservations before another start is taken
+constexpr Time kUnseenLife = 60;     // seconds until a job or lien that nothing is seen of is gone
+constexpr Time kRetry = 60;          // seconds between two attempts that nothing new speaks for
+constexpr int kSearchesPerPass = 8;  // full quotes in one pass
+constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one pass
+constexpr int kReserveAttempts = 3;  // refused reservations before another start is taken
 
 std::string reservation_name(const Job& job) {
   return fmt::format(MARKET_RESV_PREFIX "{}_{}", job.id, job.restart);
@@ -114,7 +114,10 @@ void Market::see_array(const market_job_t& seen, Time now) {
   const auto note = read_note(or_empty(seen.note));
   if (!note) return;
   const auto provisional = provisionals_.find(note->token);
-  if (provisional != provisionals_.end()) provisional->second.seen = now;
+  if (provisional != provisionals_.end()) {
+    provisional->second.seen = now;
+    provisional->second.seen_pass = pass_number_;
+  }
   orders_.add(MARKET_SPLIT, seen.job_id);
 }
 
@@ -224,7 +227,7 @@ void Market::drop_unseen(Time now) {
   for (auto entry = jobs_.begin(); entry != jobs_.end();) {
     Job& job = entry->second;
     const bool gone = job.seen_pass != pass_number_ &&
-                      (job.phase == Phase::kEnded || now - job.seen_at >= kProvisionalLife);
+                      (job.phase == Phase::kEnded || now - job.seen_at >= kUnseenLife);
     if (!gone) {
       ++entry;
       continue;
@@ -240,34 +243,9 @@ void Market::drop_unseen(Time now) {
   }
 }
 
-void Market::drop_provisional(const std::string& token) {
-  const auto entry = provisionals_.find(token);
-  if (entry == provisionals_.end()) return;
-  Provisional& provisional = entry->second;
-  for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
-    const Provisional::Task& task = provisional.tasks[i];
-    if (task.claimed) continue;
-    --provisional_tasks_;
-    if (!task.funded) continue;
-    bookings_.cancel(booking_key(token, i));
-    if (!task.terms.auctioned())
-      mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
-    funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
-  }
-  provisionals_.erase(entry);
-}
-
-void Market::drop_provisionals(Time now) {
-  std::vector<std::string> old;
-  for (const auto& [token, provisional] : provisionals_) {
-    if (now - provisional.seen >= kProvisionalLife) old.push_back(token);
-  }
-  for (const std::string& token : old) drop_provisional(token);
-}
-
 // Liens from before this start whose job did not show up.
 void Market::void_orphans(Time now) {
-  if (!recovering_ || pass_number_ < 3 || now - first_pass_ < kProvisionalLife) return;
+  if (!recovering_ || pass_number_ < 3 || now - first_pass_ < kUnseenLife) return;
   recovering_ = false;
   for (const auto& [key, lien] : open_liens_) {
     log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,

@@ -112,12 +112,22 @@ struct Provisional {
     bool claimed = false;
   };
   std::string token, user;
+  std::uint64_t ticket = 0;  ///< names it to the thread that serves the submission
   Bid bid;
   BidTexts texts;
   Time made = 0, seen = 0;
+  std::uint64_t seen_pass = 0;  ///< the last pass that saw its array or a task of it; 0: none yet
+  bool over = false;            ///< its call has ended: no job can come of it later
   bool user_held = false;
   bool comes_held = false;  ///< submitted held because some tasks lack funds
   std::vector<Task> tasks;
+};
+
+/// The acceptances of one user without a job so far.
+struct UnseenBids {
+  std::uint32_t open = 0;     ///< now
+  std::uint32_t dropped = 0;  ///< that became no job since `since`
+  Time since = 0;
 };
 
 /// What Slurm says of the job that stays the same for all of a run.

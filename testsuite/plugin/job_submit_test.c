@@ -131,6 +131,13 @@ static void a_refusal_is_told_and_fails(void** state) {
   assert_string_equal(message, "market: too little");
 }
 
+static void a_flood_gets_the_code_that_clients_repeat_on(void** state) {
+  (void)state;
+  fakes.answer = (market_answer_t){.verdict = MARKET_AGAIN, .text = "market: try again"};
+  assert_int_equal(submit(OPTION "budget=1"), EAGAIN);
+  assert_string_equal(message, "market: try again");
+}
+
 static const char* const bid_for_one[] = {OPTION "budget=1"};
 
 static void an_acceptance_is_noted_on_the_job(void** state) {
@@ -280,6 +287,7 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(twice_the_same_option_is_refused, start, finish),
       cmocka_unit_test_setup_teardown(an_endless_environment_is_refused, start, finish),
       cmocka_unit_test_setup_teardown(a_refusal_is_told_and_fails, start, finish),
+      cmocka_unit_test_setup_teardown(a_flood_gets_the_code_that_clients_repeat_on, start, finish),
       cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
       cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
       cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),

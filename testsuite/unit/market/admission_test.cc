@@ -116,15 +116,94 @@ TEST_F(Admission, FundsAreCheckedAgainstWhatIsLeft) {
               HasSubstr("needs 160.00, available 100.00 on physics"));
 }
 
-TEST_F(Admission, UnseenAcceptanceIsDropped) {
-  ASSERT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
-            MARKET_ACCEPTED);
-  EXPECT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
-            MARKET_REJECTED);
-  world.now = kStart + 61;
+// 4 CPUs for 15 hours cost 60 of the 100 credits: one such bid at a time.
+const Ask kMostOfTheFunds{.budget = "60", .cpus = 4, .limit_min = 900};
+
+TEST_F(Admission, AcceptanceWhoseCallGoesOnIsKept) {
+  const Answer first = world.submit(kMostOfTheFunds);
+  ASSERT_EQ(first.verdict, MARKET_ACCEPTED);
+  // Slurm may be slow between the question and the job: no number of passes says that none comes.
+  for (world.now = kStart + 1; world.now < kStart + 59; ++world.now) world.step();
+  EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_REJECTED);
+  world.now = kStart + 61;  // nobody's call takes a minute
   world.step();
-  EXPECT_EQ(world.submit(Ask{.budget = "60", .cpus = 4, .limit_min = 900}).verdict,
-            MARKET_ACCEPTED);
+  EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_ACCEPTED);
+}
+
+TEST_F(Admission, WhatBecameNoJobIsGivenBackInTheNextPass) {
+  ASSERT_EQ(world.test_only(kMostOfTheFunds).verdict, MARKET_ACCEPTED);
+  EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_REJECTED);
+  world.step();
+  EXPECT_NE(world.run(kMostOfTheFunds), 0u);
+  world.step();
+  world.sync();
+  EXPECT_EQ(world.balance("physics").liens, *Money::parse("60"));
+}
+
+// The repro of a user who asks for the whole cluster 30 times and submits nothing: for others
+// nothing changes, neither the start nor the price.
+TEST_F(Admission, QuestionsSellNothingOut) {
+  const std::string question =
+      R"({"verb":"quote","size":{"tasks":16},"time_limit_s":3600,"account":"physics"})";
+  const std::string before = world.query(question);
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(world.test_only(Ask{.budget = "16", .cpus = 16}).verdict, MARKET_ACCEPTED);
+    world.step();
+  }
+  EXPECT_EQ(world.query(question), before);
+}
+
+TEST_F(Admission, JobsOfAnArrayKeepTheirPlacesWhileSlurmSplitsIt) {
+  world.obey = false;  // the first pass sees the array, and Slurm splits it later
+  ASSERT_NE(world.run(Ask{.budget = "16", .cpus = 4, .array = 4}), 0u);
+  for (int i = 0; i < 5; ++i) world.step();
+  EXPECT_EQ(world.submit(Ask{.budget = "90", .cpus = 8, .limit_min = 660}).verdict,
+            MARKET_REJECTED);  // 88 credits, and 84 are left
+  world.obey = true;
+  world.step();
+  world.step();
+  world.sync();
+  EXPECT_EQ(world.balance("physics").liens, *Money::parse("16"));
+}
+
+TEST_F(Admission, HonestPipelineIsNeverSentAway) {
+  // 1,000 one-minute jobs, each seen by the pass after it; 1/60 of a credit apiece.
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_NE(world.run(Ask{.budget = "1", .limit_min = 1}), 0u) << i;
+    world.step();
+  }
+}
+
+TEST_F(Admission, FloodIsToldToTryAgain) {
+  // 128 calls of one user at once are served; the next one waits until some of them are jobs.
+  std::vector<Answer> open;
+  for (int i = 0; i < 128; ++i) {
+    open.push_back(world.submit(Ask{.budget = "1", .limit_min = 1}));
+    ASSERT_EQ(open.back().verdict, MARKET_ACCEPTED);
+  }
+  const Answer again = world.submit(Ask{.budget = "1", .limit_min = 1});
+  EXPECT_EQ(again.verdict, MARKET_AGAIN);
+  EXPECT_THAT(again.text, HasSubstr("market: 128 bids of yours are not jobs yet: try again"));
+  EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1, .uid = 1}).verdict, MARKET_ACCEPTED)
+      << "another user is not concerned";
+  world.market().submission_over(open[0].ticket);
+  world.step();
+  EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_ACCEPTED);
+}
+
+TEST_F(Admission, QuestionsWithoutAnEndAreToldToWait) {
+  // 60 a minute: none holds a place for longer than until the next pass.
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_EQ(world.test_only(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_ACCEPTED);
+    world.step();
+  }
+  const Answer again = world.test_only(Ask{.budget = "1", .limit_min = 1});
+  EXPECT_EQ(again.verdict, MARKET_AGAIN);
+  EXPECT_THAT(again.text, HasSubstr("try again in 60 s"));
+  EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1, .uid = 1}).verdict, MARKET_ACCEPTED);
+  world.now += 60;
+  world.step();
+  EXPECT_EQ(world.test_only(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_ACCEPTED);
 }
 
 TEST_F(Admission, SigmoidTakesTheBestPostedPair) {

@@ -110,10 +110,17 @@ Answer World::submit(const Ask& ask) {
   return market_->submit(submission, now);
 }
 
+Answer World::test_only(const Ask& ask) {
+  Answer answer = submit(ask);
+  market_->submission_over(answer.ticket);
+  return answer;
+}
+
 std::uint32_t World::run(const Ask& ask, Answer* out) {
   const Answer answer = submit(ask);
   if (out != nullptr) *out = answer;
-  if (answer.verdict == MARKET_REJECTED) return 0;
+  market_->submission_over(answer.ticket);
+  if (answer.verdict == MARKET_REJECTED || answer.verdict == MARKET_AGAIN) return 0;
   FakeJob job;
   job.id = next_id_++;
   job.uid = ask.uid;

@@ -74,7 +74,10 @@ class World {
   /// The nodes come in this order now, some of them new; tell_cluster() makes it known.
   void reorder_nodes(const std::vector<std::string>& names);
 
+  /// The call that brings the bid goes on.
   Answer submit(const Ask& ask);
+  /// As submit, and the call ends without a job.
+  Answer test_only(const Ask& ask);
   /// As submit, and the job exists when it was accepted (or carries no bid); the id, 0 when
   /// refused.
   std::uint32_t run(const Ask& ask, Answer* answer = nullptr);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What was accepted and is not yet a job: places and credits set aside until Slurm has the job, and
+// not a moment longer when it will never have it.
+//
+// slurmctld asks the market under read locks, lets them go, and makes the job under the job write
+// lock, in the same thread. In between it may wait long: for the submissions before it, one of
+// which is made at a time, and for the schedulers. So a number of passes alone proves nothing. What
+// proves that no job comes any more is the end of that thread's work: the job was made before it,
+// under the lock that a pass holds from before it gathers the jobs until after it has looked for
+// them. Hence the first pass after the end sees the job, or nobody ever will.
+// sbatch --test-only, a refusal by Slurm or by a plugin after ours, a job cancelled at once: all
+// end in this way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/market.h"
+
+namespace market {
+namespace {
+
+// An acceptance whose call never seems to end: slurmctld keeps some threads (its RPC queues).
+constexpr Time kLongestCall = 60;
+// The tasks of an array become jobs one after the other, in a pass and after it.
+constexpr std::uint64_t kPassesOfAnArray = 2;
+
+// A user who submits one job after the other has one or two that no pass has seen; these guard
+// against floods, and a submission too many is repeated by sbatch itself.
+constexpr std::uint32_t kMostOpen = 128;
+// Places that were set aside for nothing, in a minute: each is lost to others for a tenth of a
+// second.
+constexpr std::uint32_t kMostDropped = 60;
+constexpr Time kDroppedFor = 60;
+
+bool is_gone(const Provisional& provisional, std::uint64_t pass, Time now) {
+  if (now - provisional.seen >= kLongestCall) return true;
+  if (!provisional.over) return false;
+  return provisional.seen_pass == 0 || pass - provisional.seen_pass >= kPassesOfAnArray;
+}
+
+}  // namespace
+
+void Market::keep_provisional(Provisional provisional) {
+  provisional_tasks_ += provisional.tasks.size();
+  ++unseen_[provisional.bid.uid].open;
+  tickets_.emplace(provisional.ticket, provisional.token);
+  std::string token = provisional.token;
+  provisionals_.emplace(std::move(token), std::move(provisional));
+}
+
+void Market::submission_over(std::uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto token = tickets_.find(ticket);
+  if (token == tickets_.end()) return;
+  provisionals_.at(token->second).over = true;
+}
+
+void Market::forget_provisional(const std::string& token) {
+  const auto entry = provisionals_.find(token);
+  if (entry == provisionals_.end()) return;
+  tickets_.erase(entry->second.ticket);
+  --unseen_[entry->second.bid.uid].open;
+  provisionals_.erase(entry);
+}
+
+void Market::drop_provisional(const std::string& token) {
+  const auto entry = provisionals_.find(token);
+  if (entry == provisionals_.end()) return;
+  Provisional& provisional = entry->second;
+  for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
+    const Provisional::Task& task = provisional.tasks[i];
+    if (task.claimed) continue;
+    --provisional_tasks_;
+    if (!task.funded) continue;
+    bookings_.cancel(booking_key(token, i));
+    if (!task.terms.auctioned())
+      mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
+    funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
+  }
+  forget_provisional(token);
+}
+
+void Market::drop_provisionals(Time now) {
+  std::vector<std::string> gone;
+  for (const auto& [token, provisional] : provisionals_) {
+    if (is_gone(provisional, pass_number_, now)) gone.push_back(token);
+  }
+  for (const std::string& token : gone) {
+    const Provisional& provisional = provisionals_.at(token);
+    if (provisional.seen_pass == 0) {
+      UnseenBids& unseen = unseen_[provisional.bid.uid];
+      if (unseen.dropped++ == 0) unseen.since = now;
+    }
+    drop_provisional(token);
+  }
+  for (auto& [uid, unseen] : unseen_) {
+    if (now - unseen.since >= kDroppedFor) unseen.dropped = 0;
+  }
+  std::erase_if(unseen_, [](const auto& entry) {
+    return entry.second.open == 0 && entry.second.dropped == 0;
+  });
+}
+
+std::optional<std::string> Market::too_many_unseen(std::uint32_t uid, Time now) {
+  const auto entry = unseen_.find(uid);
+  if (entry == unseen_.end()) return std::nullopt;
+  const UnseenBids& unseen = entry->second;
+  if (unseen.open >= kMostOpen) {
+    return fmt::format("{} bids of yours are not jobs yet: try again", unseen.open);
+  }
+  const Time wait = unseen.since + kDroppedFor - now;
+  if (unseen.dropped >= kMostDropped && wait > 0) {
+    return fmt::format(
+        "{} bids of yours became no job in the last minute: try again in {} s (smarket quote sets "
+        "nothing aside)",
+        unseen.dropped, wait);
+  }
+  return std::nullopt;
+}
+
+}  // namespace market
