@@ -6,6 +6,7 @@
 
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
+#include "plugin/eligibility.h"
 #include "plugin/market.h"
 #include "plugin/note.h"
 #include "plugin/options.h"
@@ -74,7 +75,7 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .uid = owner(request, uid, operator),
       .is_operator = operator,
       .account = request->account,
-      .partition = request->partition,
+      .partition = eligibility_partitions(request, arena),
       .time_limit_min = zero_if_unset(request->time_limit),
       .begin = no_time_if_unset(request->begin_time),
       .deadline = no_time_if_unset(request->deadline),
@@ -105,6 +106,8 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
     *message = xstrdup(answer->text);
   }
   if (answer->verdict == MARKET_REJECTED) return ESLURM_ACCOUNTING_POLICY;
+  // A query fails as a job, or it would be a way around what the market asks of jobs.
+  if (answer->verdict == MARKET_ANSWERED) return ESLURM_NOT_SUPPORTED;
   if (answer->verdict == MARKET_AGAIN) return EAGAIN;
   if (accepted && answer->note) note_submit(request, answer->note);
   if (accepted) keep_whole_time(request);
@@ -122,12 +125,64 @@ static const char* forged(const bid_options_t* options) {
   return NULL;
 }
 
-int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** message) {
-  bid_options_t options;
+// Which accounts the user may spend from or, as a query needs to know, see.
+static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* options,
+                          arena_t* arena, market_submission_t* submission) {
+  const char* account;
+
+  if (!request->account) {
+    char* by_default = default_account(submission->uid);
+
+    submission->default_account = arena_copy(arena, by_default);
+    xfree(by_default);
+  }
+  if (options->query) submission->coordinated = eligibility_coordinated(submission->uid, arena);
+  account = request->account ? request->account : submission->default_account;
+  if (options->query || !account) {
+    submission->own = eligibility_own_accounts(submission->uid, arena);
+  } else {  // eligibility_check() has asked Slurm
+    const char** name = arena_array(arena, 1, sizeof(*name));
+
+    *name = xstrtolower(arena_copy(arena, account));
+    submission->own = (market_accounts_t){.names = name, .count = 1};
+  }
+}
+
+static int answer_closed(const bid_options_t* options, char** message) {
+  xfree(*message);
+  *message = xstrdup(options->query ? "market: closed (PriorityType is not priority/market)"
+                                    : "market: closed (PriorityType is not priority/market): the "
+                                      "job goes on without its bid");
+  return options->query ? ESLURM_NOT_SUPPORTED : SLURM_SUCCESS;
+}
+
+// The market's judgement of what Slurm will not refuse.
+static int judge(job_desc_msg_t* request, uint32_t uid, const bid_options_t* options,
+                 arena_t* arena, char** message) {
   market_submission_t submission;
   market_answer_t answer = {.verdict = MARKET_CLOSED};
+  char* buffer;
+  int code;
+
+  fill(request, uid, options, arena, &submission);
+  if (options->budget || options->value) {
+    code = eligibility_check(request, submission.uid, uid, submission.partition, message);
+    if (code) return code;
+  }
+  if (options_any(options)) fill_accounts(request, options, arena, &submission);
+  buffer = xmalloc_nz(MARKET_TEXT_MAX);
+  market_submit(&submission, time(NULL), buffer, MARKET_TEXT_MAX, &answer);
+  if (answer.verdict == MARKET_CLOSED && options_any(options))
+    code = answer_closed(options, message);
+  else
+    code = apply(&answer, request, message);
+  xfree(buffer);
+  return code;
+}
+
+int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** message) {
+  bid_options_t options;
   arena_t arena = {0};
-  char *account = NULL, *buffer;
   int code;
 
   if (names_market_reservation(request->reservation, NULL)) return refuse_reservation(message);
@@ -140,21 +195,7 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
     return ESLURM_ACCOUNTING_POLICY;
   }
   note_drop_forged(request);
-
-  fill(request, uid, &options, &arena, &submission);
-  if (!request->account && options_any(&options))
-    submission.default_account = account = default_account(submission.uid);
-  buffer = xmalloc_nz(MARKET_TEXT_MAX);
-  market_submit(&submission, time(NULL), buffer, MARKET_TEXT_MAX, &answer);
-  if (answer.verdict == MARKET_CLOSED && options_any(&options)) {
-    answer.text =
-        "market: closed (PriorityType is not priority/market): the job goes on without its bid";
-    code = apply(&answer, request, message);
-  } else {
-    code = apply(&answer, request, message);
-  }
-  xfree(buffer);
-  xfree(account);
+  code = judge(request, uid, &options, &arena, message);
   arena_free(&arena);
   return code;
 }
@@ -164,6 +205,19 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
 static bool imitates_bill(const job_desc_msg_t* change, const job_record_t* job) {
   return market_is_note(change->admin_comment) &&
          xstrcmp(change->admin_comment, job->admin_comment);
+}
+
+// Asks the market; what it says of amounts is for the job's user and operators alone.
+static int ask_about(const market_change_t* asked, const job_record_t* job, char** message) {
+  char* text = xmalloc(MARKET_REASON_MAX);
+  int verdict = market_modify(asked, time(NULL), text, MARKET_REASON_MAX);
+
+  if (verdict != MARKET_REJECTED || !(asked->is_operator || asked->uid == job->user_id))
+    xfree(text);
+  if (verdict != MARKET_REJECTED) return SLURM_SUCCESS;
+  xfree(*message);
+  *message = text;
+  return ESLURM_ACCOUNTING_POLICY;
 }
 
 static int judge_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
@@ -180,20 +234,28 @@ static int judge_change(const job_desc_msg_t* change, const job_record_t* job, u
       .partition = change->partition,
   };
   arena_t arena = {0};
-  char* text = xmalloc(MARKET_REASON_MAX);
-  int verdict;
+  int code;
 
+  if (change->account && change->account[0] &&
+      !eligibility_account(job->user_id, change->account,
+                           job->part_ptr ? job->part_ptr->name : NULL))
+    return ESLURM_INVALID_ACCOUNT;
   asked.resized = convert_changed_size(change, job, &arena, &asked.size);
-  verdict = market_modify(&asked, time(NULL), text, MARKET_REASON_MAX);
+  code = ask_about(&asked, job, message);
   arena_free(&arena);
-  if (verdict == MARKET_REJECTED) {
-    xfree(*message);
-    *message = text;
-    return ESLURM_ACCOUNTING_POLICY;
-  }
-  xfree(text);
-  market_wake();
-  return SLURM_SUCCESS;
+  if (!code) market_wake();
+  return code;
+}
+
+static int judge_unbid_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
+                              char** message) {
+  market_change_t asked = {.job_id = job->job_id,
+                           .uid = uid,
+                           .is_operator = is_operator(uid),
+                           .unbid = true,
+                           .partition = change->partition};
+
+  return ask_about(&asked, job, message);
 }
 
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
@@ -206,7 +268,8 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
         "market: an admin comment may not begin as the market's bill does; any other text may");
     return ESLURM_NOT_SUPPORTED;
   }
-  if (!note_is_on(job)) return SLURM_SUCCESS;
+  if (!note_is_on(job))
+    return change->partition ? judge_unbid_change(change, job, uid, message) : SLURM_SUCCESS;
   if (change->time_limit != NO_VAL && change->time_min == NO_VAL && job->time_min)
     change->time_min = change->time_limit;  // see keep_whole_time
   return judge_change(change, job, uid, message);

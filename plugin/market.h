@@ -148,13 +148,23 @@ typedef struct market_size {
   bool all_memory; /* --mem=0, or no memory named and no default: all memory of each node */
 } market_size_t;
 
+typedef struct market_accounts {
+  const char* const* names;
+  uint32_t count;
+} market_accounts_t;
+
 typedef struct market_submission {
   market_size_t size;
   uint32_t uid;
   bool is_operator;                /* operator or administrator, as Slurm knows */
-  const char *account, *partition; /* as asked for; partition may be a comma list */
+  const char *account, *partition; /* as asked for; partition may be a comma list, or the one
+                                      Slurm will take when none is named */
   const char*
       default_account; /* what Slurm will fill in, where the association manager knows; else NULL */
+  /* Where Slurm enforces associations: accounts the user has one with, of a bid that names an
+     account (or has a default one) this one alone. */
+  market_accounts_t own;
+  market_accounts_t coordinated; /* of a query: accounts whose coordinator the user is */
   uint32_t time_limit_min;
   int64_t begin, deadline;
   uint32_t array_tasks;               /* 0: not an array */
@@ -185,10 +195,12 @@ typedef struct market_change {
   uint32_t job_id;
   uint32_t uid;
   bool is_operator;
+  bool unbid;              /* the job carries no bid; then only `partition` is looked at */
   bool release;            /* priority was set (scontrol release) */
   uint32_t time_limit_min; /* new values; 0, NULL: unchanged */
   int64_t begin, deadline;
-  const char *account, *partition;
+  const char* account; /* where Slurm enforces associations: one that the job's user has one with */
+  const char* partition;
   bool resized; /* some size below is new; the others hold the job's present ones */
   market_size_t size;
 } market_change_t;
@@ -255,7 +267,7 @@ bool market_wants_ended_jobs(void);
 
 enum market_order_kind {
   MARKET_SET_PRIORITY, /* site_factor := number (without NICE_OFFSET), priority recomputed */
-  MARKET_HOLD,         /* hold, state_desc := text */
+  MARKET_HOLD,         /* hold, state_desc := text, which is seen by everybody: a code */
   MARKET_RELEASE,      /* undo the market's hold */
   MARKET_RESERVE,      /* create reservation `name` for uid, [start, end) on allocs */
   MARKET_EXTEND,       /* move the end of reservation `name` to `end` */
@@ -265,7 +277,7 @@ enum market_order_kind {
   MARKET_SPLIT,      /* split every pending task of the array record into a record of its own */
   MARKET_SET_NOTE,   /* note := text */
   MARKET_SET_BILL,   /* admin_comment := text, unless the site wrote one */
-  MARKET_SET_REASON, /* state_desc := text (NULL: clear) */
+  MARKET_SET_REASON, /* state_desc := text, of a job that the market holds */
 };
 
 typedef struct market_order {

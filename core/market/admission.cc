@@ -63,23 +63,25 @@ Answer Market::unavailable(const char* what) const {
   return refuse(fmt::format("not available now ({}): submit again later, or without a bid", what));
 }
 
+bool Market::refuses_unbid(std::string_view partitions) const {
+  if (!has_config_ || config_.unbid == UnbidJobs::kBestEffort) return false;
+  while (true) {
+    const std::size_t comma = partitions.find(',');
+    if (trades(partitions.substr(0, comma))) return true;
+    if (comma == std::string_view::npos) return false;
+    partitions.remove_prefix(comma + 1);
+  }
+}
+
 Answer Market::without_bid(const market_submission_t& submission) const {
-  if (!has_config_ || config_.unbid == UnbidJobs::kBestEffort) return {};
   std::string_view names = or_empty(submission.partition);
   if (names.empty()) {
     const Partition* partition = find_partition("");
     if (partition == nullptr) return {};
     names = partition->name;
   }
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    if (trades(names.substr(0, comma))) {
-      return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
-    }
-    if (comma == std::string_view::npos) break;
-    names.remove_prefix(comma + 1);
-  }
-  return {};
+  if (!refuses_unbid(names)) return {};
+  return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
 }
 
 bool Market::trades(const Config& config, std::string_view partition) {
@@ -146,12 +148,13 @@ Time Market::window_end(Time deadline, Time now) const {
   return (deadline == 0 ? horizon : std::min(deadline, horizon)) - config_.start_slack;
 }
 
-Result<std::string> Market::check_account(std::string_view named, std::string_view by_default,
-                                          std::uint32_t uid, bool& chosen) const {
+Result<std::string> Market::check_account(std::string_view named, const market_submission_t& asker,
+                                          bool& chosen) const {
+  const std::string_view by_default = or_empty(asker.default_account);
   chosen = named.empty() && by_default.empty();
   std::string account = lower_case(named.empty() ? by_default : named);
   if (account.empty()) {
-    const std::vector<std::string> own = funds_.accounts_of(uid);
+    const std::vector<std::string> own = accounts_to_spend_from(asker);
     if (own.empty())
       return fail(
           "you are no member of an account with credits: ask for one, or name it with --account");
@@ -162,11 +165,11 @@ Result<std::string> Market::check_account(std::string_view named, std::string_vi
     }
     account = own.front();
   }
+  // First of all, so that nobody finds out which accounts there are.
+  if (!may_spend(account, asker))
+    return fail(fmt::format("you are not a member of account {}", printable(account)));
   if (funds_.find(account) == nullptr)
     return fail(fmt::format("account {} has no credits here", printable(account)));
-  if (!associations_enforced_ && !funds_.is_member(account, uid)) {
-    return fail(fmt::format("you are not a member of account {}", printable(account)));
-  }
   return account;
 }
 
@@ -207,8 +210,7 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   }
   draft.bid.uid = submission.uid;
   draft.held = submission.held;
-  auto account = check_account(or_empty(submission.account), or_empty(submission.default_account),
-                               submission.uid, draft.set_account);
+  auto account = check_account(or_empty(submission.account), submission, draft.set_account);
   if (!account) return tl::unexpected(account.error());
   draft.bid.account = std::move(*account);
   return draft;

@@ -7,12 +7,18 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
 
 market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
   const std::lock_guard lock(mutex_);
+  if (change.unbid) {
+    const auto refusal = check_unbid_change(change);
+    if (refusal) text = prefixed(*refusal);
+    return refusal ? MARKET_REJECTED : MARKET_NO_BID;
+  }
   const auto found = jobs_.find(change.job_id);
   if (found == jobs_.end() || found->second.phase == Phase::kEnded) return MARKET_NO_BID;
   if (!ready()) {
@@ -23,6 +29,14 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
   if (!refusal) return MARKET_ACCEPTED;
   text = prefixed(*refusal);
   return MARKET_REJECTED;
+}
+
+// What would be refused at submission cannot be had by a change; an operator may do as he likes.
+std::optional<std::string> Market::check_unbid_change(const market_change_t& change) const {
+  if (change.is_operator || change.partition == nullptr || !refuses_unbid(change.partition))
+    return std::nullopt;
+  return fmt::format("partition {} takes jobs with a bid only: submit again with --budget=CREDITS",
+                     printable(change.partition));
 }
 
 // Nothing is changed here; the next pass sees the job as Slurm left it.
@@ -64,8 +78,13 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   }
   const bool new_account = change.account != nullptr && *change.account != '\0';
   if (new_account) {
+    const std::string named = lower_case(change.account);
+    const char* const names[] = {named.c_str()};
+    market_submission_t owner{};
+    owner.uid = job.bid.uid;
+    owner.own = {names, 1};  // Slurm's associations were asked before
     bool chosen = false;
-    const auto account = check_account(change.account, "", job.bid.uid, chosen);
+    const auto account = check_account(named, owner, chosen);
     if (!account) return account.error().text;
     bid.account = *account;
   }
@@ -135,7 +154,6 @@ std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const Bid
   Request request = job.bid.request;
   request.earliest = std::max(request.earliest, now);
   if (renegotiate(job, request, 0, now)) job.release_due = !job.user_held;
-  job.reason_key = 0;
   return std::nullopt;
 }
 

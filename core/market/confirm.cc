@@ -320,7 +320,7 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   forget_run(job);
   job.stood = false;
   job.reserved = job.bound = job.revoked = false;
-  job.reason_set.clear();
+  job.reason_set = {};
   job.phase = phase;
 }
 

@@ -15,48 +15,21 @@ std::string best_value(const Job& job) {
              : fmt::format("its value is at most {}", job.bid.worth.value->max.to_string());
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  return (hash ^ value) * 0x100000001b3;
-}
-
 }  // namespace
 
-// The wanted state_desc; made anew only when something it tells of has changed.
-void Market::set_reason(Job& job, Time now) {
-  const bool started = job.terms.start <= now;
-  std::uint64_t key = mix(0xcbf29ce484222325, static_cast<std::uint64_t>(job.phase));
-  for (const std::uint64_t value :
-       {static_cast<std::uint64_t>(job.cause), static_cast<std::uint64_t>(job.terms.start),
-        std::uint64_t{started}, std::uint64_t{job.placed},
-        static_cast<std::uint64_t>(job.needed.micro()),
-        static_cast<std::uint64_t>(job.tried_available.micro()),
-        static_cast<std::uint64_t>(now / 86400)}) {
-    key = mix(key, value);
-  }
-  if (key == job.reason_key) return;
-  job.reason_key = key;
-  job.reason.clear();
-  if (job.phase == Phase::kWaiting) {
-    switch (job.cause) {
-      case Cause::kNoFunds:
-        job.reason = fmt::format("market: needs {}, available {} [NO_FUNDS]",
-                                 job.needed.to_string(), job.tried_available.to_string());
-        break;
-      case Cause::kOutbid:
-        job.reason =
-            fmt::format("market: needs {}, {} [OUTBID]", job.needed.to_string(), best_value(job));
-        break;
-      default:
-        job.reason = "market: no nodes are free long enough in its window [RESOURCES]";
-    }
-  } else if (job.placed && !started) {
-    const std::string start = format_time_short(job.terms.start, now);
-    job.reason =
-        job.cause == Cause::kResources
-            ? fmt::format("market: planned start {}, later than promised [RESOURCES]", start)
-            : fmt::format("market: planned start {} [PLANNED]", start);
-  } else if (!job.placed && job.cause == Cause::kResources) {
-    job.reason = "market: no nodes can take it now [RESOURCES]";
+// What squeue and exporters show of a job that the market holds: one of four codes, since everybody
+// sees it. Amounts and times are told by `smarket why` to those whom they concern. Slurm clears the
+// field of a job that is not held in every cycle, and has reasons of its own for it.
+const char* Market::reason_of(const Job& job) const {
+  if (job.phase != Phase::kWaiting) return nullptr;
+  switch (job.cause) {
+    case Cause::kNoFunds:
+      return "NoFunds";
+    case Cause::kOutbid:
+      return "Outbid";
+    default:
+      // A bid of an auction that is held no more, or nothing is for sale in its window.
+      return job.terms.auctioned() && auction_ == nullptr ? "MarketClosed" : "Price";
   }
 }
 

@@ -4,6 +4,7 @@
 // would cost more than planning them.
 //
 //   admission.cc   submit: who, what, when; accept or refuse
+//   rights.cc      who may spend from an account, who may see it
 //   provisional.cc what was accepted and is not yet a job
 //   pricing.cc     the best posted (start, price) pair that also has a place
 //   planner.cc     the pass: what jobs do, who moves, what Slurm is told
@@ -154,13 +155,14 @@ class Market {
   Answer unavailable(const char* what) const;
   Answer no_room() const;
   Answer without_bid(const market_submission_t& submission) const;
+  bool refuses_unbid(std::string_view partitions) const;
   Result<Draft> check(const market_submission_t& submission, Time now) const;
   Result<const Partition*> check_partition(std::string_view names) const;
   Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
   Time window_end(Time deadline, Time now) const;
-  Result<std::string> check_account(std::string_view named, std::string_view by_default,
-                                    std::uint32_t uid, bool& chosen) const;
+  Result<std::string> check_account(std::string_view named, const market_submission_t& asker,
+                                    bool& chosen) const;
   Answer decide(Draft draft, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
   std::string next_token();
@@ -171,6 +173,12 @@ class Market {
   void teach_refused(const Draft& draft, Money needed, Time now);
   bool taken_back(const Job& job, const market_job_t& ended) const;
   void unlearn(const Job& job);
+
+  // rights.cc
+  bool may_spend(std::string_view account, const market_submission_t& asker) const;
+  bool may_see(std::string_view account, const market_submission_t& asker) const;
+  std::vector<std::string> accounts_to_spend_from(const market_submission_t& asker) const;
+  std::vector<std::string> accounts_to_see(const market_submission_t& asker) const;
 
   // provisional.cc
   void keep_provisional(Provisional provisional);
@@ -295,6 +303,7 @@ class Market {
   std::vector<double> node_weights(const Job& job, const Placement& placement) const;
 
   // change.cc
+  std::optional<std::string> check_unbid_change(const market_change_t& change) const;
   std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
   std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);
 
@@ -310,7 +319,7 @@ class Market {
                                      const market_submission_t& asker, Time now);
   nlohmann::ordered_json query_status(const market_submission_t& asker, Time now);
   Job* find_job(std::string_view name);
-  void set_reason(Job& job, Time now);
+  const char* reason_of(const Job& job) const;
   std::string explain(const Job& job, Time now, std::string& code) const;
   std::string who_holds_liens(const std::string& account) const;
   double billing_of(const Tres& tres) const;

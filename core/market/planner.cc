@@ -503,21 +503,20 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
     orders_.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
   if (seen.state == MARKET_JOB_PENDING) {
-    set_reason(job, now);
+    const char* reason = reason_of(job);
     if (job.phase == Phase::kWaiting && (job.hold_due || !seen.held)) {
-      orders_.add(MARKET_HOLD, job.id).text = orders_.keep(job.reason);
+      orders_.add(MARKET_HOLD, job.id).text = reason;
       job.hold_due = false;
-      job.reason_set = job.reason;
+      job.reason_set = reason;
     }
     if (job.phase == Phase::kConfirmed && job.release_due) {
       orders_.add(MARKET_RELEASE, job.id);
       job.release_due = false;
     }
     if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
-    if (job.reason != job.reason_set) {
-      orders_.add(MARKET_SET_REASON, job.id).text =
-          job.reason.empty() ? nullptr : orders_.keep(job.reason);
-      job.reason_set = job.reason;
+    if (reason != nullptr && reason != job.reason_set) {
+      orders_.add(MARKET_SET_REASON, job.id).text = reason;
+      job.reason_set = reason;
     }
   }
   if (job.phase == Phase::kRunning && job.terms.auctioned()) keep_rate(job, now);
@@ -603,7 +602,7 @@ void Market::order_failed(const market_order_t& order, std::string_view why, Tim
       job.note_due = true;
       break;
     case MARKET_SET_REASON:
-      job.reason_set.clear();
+      job.reason_set = {};
       break;
     default:
       break;

@@ -10,6 +10,7 @@
 
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -148,10 +149,18 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
         fmt::format("the job is larger than the cluster (partition {})", request.partition));
   }
   bool chosen = false;
-  const auto account =
-      check_account(text_of(ask, "account"), or_empty(asker.default_account), asker.uid, chosen);
-  if (auction_ != nullptr) return auction_quote(request, account ? *account : std::string(), now);
-  return quote_table(request, deadline, account ? *account : std::string(), now);
+  const std::string named = lower_case(text_of(ask, "account"));
+  const auto payer = check_account(named, asker, chosen);
+  std::string account = payer ? *payer : std::string();
+  if (!payer && may_see(named, asker) && funds_.find(named) != nullptr) account = named;
+  Json answer = auction_ != nullptr ? auction_quote(request, account, now)
+                                    : quote_table(request, deadline, account, now);
+  if (!named.empty() && account.empty() && answer["ok"] == true) {
+    answer["account_error"] = payer.error().text;
+    answer["text"] =
+        fmt::format("{} But {}.", answer["text"].get<std::string>(), payer.error().text);
+  }
+  return answer;
 }
 
 Json Market::quote_table(const Request& request, Time deadline, const std::string& account,
@@ -251,14 +260,11 @@ Job* Market::find_job(std::string_view name) {
 Json Market::query_why(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
   const Job* job = find_job(name);
-  if (job == nullptr) {
-    return failure(fmt::format("job {} carries no accepted bid, has ended, or was not seen yet",
-                               printable(name)));
-  }
-  if (!asker.is_operator && job->bid.uid != asker.uid &&
-      !funds_.is_member(job->bid.account, asker.uid)) {
+  if (job == nullptr || (job->bid.uid != asker.uid && !may_see(job->bid.account, asker))) {
     return failure(
-        fmt::format("job {} is neither yours nor of an account of yours", printable(name)));
+        fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
+                    "yours nor of an account of yours",
+                    printable(name)));
   }
   std::string code;
   const std::string sentence = explain(*job, now, code);
@@ -328,7 +334,7 @@ Json Market::query_balance(const market_submission_t& asker) {
   Json accounts = Json::array();
   std::string text =
       fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
-  for (const std::string& name : asker.is_operator ? funds_.all() : funds_.accounts_of(asker.uid)) {
+  for (const std::string& name : accounts_to_see(asker)) {
     const std::string posted = funds_.posted(name).to_string(),
                       liens = funds_.liens(name).to_string();
     const std::string available = funds_.available(name).to_string();
@@ -342,10 +348,10 @@ Json Market::query_balance(const market_submission_t& asker) {
 Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
   Job* job = find_job(name);
-  if (job == nullptr || job->phase == Phase::kEnded)
-    return failure(fmt::format("job {} carries no bid, or has ended", printable(name)));
-  if (!asker.is_operator && job->bid.uid != asker.uid)
-    return failure(fmt::format("job {} is not yours", printable(name)));
+  const bool is_theirs = job != nullptr && (asker.is_operator || job->bid.uid == asker.uid);
+  if (!is_theirs || job->phase == Phase::kEnded)
+    return failure(
+        fmt::format("job {} carries no bid, has ended, or is not yours", printable(name)));
   const BidTexts texts{text_of(ask, "budget"), text_of(ask, "value")};
   if (texts.budget.empty() == texts.value.empty())
     return failure("give --budget or --value, one of them");

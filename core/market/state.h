@@ -91,8 +91,7 @@ struct Job {
   Time retry_at = 0, not_before = 0;
   Money tried_available;
   int reserve_failures = 0;
-  std::uint64_t reason_key = 0;
-  std::string reason, reason_set;  ///< wanted in state_desc, last ordered
+  std::string_view reason_set;  ///< in state_desc, of the market's codes
   bool note_due = false, hold_due = false, release_due = false;
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
   std::uint64_t seen_pass = 0;

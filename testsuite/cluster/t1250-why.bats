@@ -33,7 +33,7 @@ why() { cluster_as "$1" smarket why "$2"; }
   [[ $output == *NO_FUNDS* && $output == *60.00* && $output == *10.00* ]]
   [[ $output != *OUTBID* && $output != *RESOURCES* ]]
   run squeue -h -j "$JOB" -o '%r'
-  [ -n "$output" ]
+  [ "$output" = NoFunds ]
 }
 
 @test "owner and members see the same balance and the same liens" {

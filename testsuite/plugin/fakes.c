@@ -7,6 +7,7 @@ fakes_t fakes;
 
 void fakes_reset(void) {
   memset(&fakes, 0, sizeof(fakes));
+  default_part_loc = NULL;
   fakes.in_slurmctld = true;
   fakes.verdict_on_change = MARKET_ACCEPTED;
   fakes.site_jobcomp = "";
@@ -37,6 +38,8 @@ void* load_twice(const char* file, const char* type) {
 void* acct_db_conn;
 uint16_t accounting_enforce;
 List job_list, part_list, resv_list;
+part_record_t* default_part_loc;
+int slurmctld_tres_cnt = TRES_ARRAY_TOTAL_CNT;
 time_t last_job_update, last_part_update, last_resv_update;
 slurmctld_config_t slurmctld_config;
 static pthread_mutex_t slurmctld_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -64,8 +67,53 @@ int delete_resv(reservation_name_msg_t* which) {
   return SLURM_SUCCESS;
 }
 slurmctld_resv_t* find_resv_name(char* name) {
-  (void)name;
+  static slurmctld_resv_t resv;
+
+  resv.part_ptr = find_part_record(name);  // the reservation of a partition is named like it
+  return resv.part_ptr ? &resv : NULL;
+}
+part_record_t* find_part_record(char* name) {
+  for (part_record_t* part = fakes.partitions; part < fakes.partitions + fakes.partition_count;
+       part++)
+    if (!xstrcmp(part->name, name)) return part;
   return NULL;
+}
+int validate_alloc_node(part_record_t* part, char* node) {
+  (void)node;
+  return part->allow_alloc_nodes == NULL;
+}
+int part_policy_valid_acct(part_record_t* part, char* account, job_record_t* job) {
+  (void)part;
+  (void)account;
+  (void)job;
+  return SLURM_SUCCESS;
+}
+int part_policy_valid_qos(part_record_t* part, slurmdb_qos_rec_t* qos, job_record_t* job) {
+  (void)part;
+  (void)qos;
+  (void)job;
+  return SLURM_SUCCESS;
+}
+List license_validate(char* licenses, bool configured, bool existing, uint64_t* counts,
+                      bool* valid) {
+  (void)configured;
+  (void)existing;
+  (void)counts;
+  *valid = !xstrcmp(licenses, "known");
+  return NULL;
+}
+bool acct_policy_validate(job_desc_msg_t* request, part_record_t* part, List parts,
+                          slurmdb_assoc_rec_t* assoc, slurmdb_qos_rec_t* qos, uint32_t* reason,
+                          acct_policy_limit_set_t* set, bool update) {
+  (void)request;
+  (void)part;
+  (void)parts;
+  (void)assoc;
+  (void)qos;
+  (void)reason;
+  (void)set;
+  (void)update;
+  return true;
 }
 int validate_job_resv(job_record_t* job) {
   (void)job;
@@ -170,6 +218,8 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   (void)buffer;
   assert_int_equal(size, MARKET_TEXT_MAX);
   fakes.submission = *submission;
+  fakes.submitted++;
+  keep_text(submission->partition, fakes.partition, sizeof(fakes.partition));
   keep_text(submission->budget, fakes.budget, sizeof(fakes.budget));
   keep_text(submission->value, fakes.value, sizeof(fakes.value));
   keep_text(submission->query, fakes.query, sizeof(fakes.query));

@@ -138,6 +138,64 @@ static void a_flood_gets_the_code_that_clients_repeat_on(void** state) {
   assert_string_equal(message, "market: try again");
 }
 
+static void a_query_never_becomes_a_job(void** state) {
+  (void)state;
+  fakes.answer = (market_answer_t){.verdict = MARKET_ANSWERED, .text = "{\"ok\":true}"};
+  request.script = (char*)"#!/bin/sh";
+  assert_int_not_equal(submit(OPTION "query={}"), SLURM_SUCCESS);
+  assert_string_equal(message, "{\"ok\":true}");
+  fakes.answer = (market_answer_t){.verdict = MARKET_CLOSED};
+  assert_int_not_equal(submit(OPTION "query={}"), SLURM_SUCCESS);
+}
+
+// a takes no jobs and sends them to b; r is the partition of the reservation r.
+static part_record_t partitions[] = {
+    {.name = (char*)"a", .alternate = (char*)"b"},
+    {.name = (char*)"b", .state_up = PARTITION_UP},
+    {.name = (char*)"r", .state_up = PARTITION_UP},
+    {.name = (char*)"loop", .alternate = (char*)"loop"},
+    {.name = (char*)"root", .state_up = PARTITION_UP, .flags = PART_FLAG_ROOT_ONLY},
+    {.name = (char*)"far", .state_up = PARTITION_UP, .allow_alloc_nodes = (char*)"n9"},
+};
+
+static void use_partitions(void) {
+  fakes.partitions = partitions;
+  fakes.partition_count = sizeof(partitions) / sizeof(partitions[0]);
+  default_part_loc = &partitions[1];
+}
+
+static void the_market_is_told_where_slurm_will_put_the_job(void** state) {
+  (void)state;
+  static const struct {
+    const char *named, *reservation, *told;
+  } cases[] = {{NULL, NULL, "b"}, {NULL, "r", "r"},       {"a", NULL, "b"},
+               {"r", NULL, "r"},  {"r,a", NULL, "r,b"},   {"x", NULL, "x"},
+               {"a", "r", "b"},   {"loop", NULL, "loop"}, {NULL, "none", "b"}};
+  use_partitions();
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    request.partition = (char*)cases[i].named;
+    request.reservation = (char*)cases[i].reservation;
+    submit("A=1");
+    assert_string_equal(fakes.partition, cases[i].told);
+  }
+}
+
+static void what_slurm_will_refuse_is_not_asked_of_the_market(void** state) {
+  (void)state;
+  use_partitions();
+  request.partition = (char*)"root";
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCESS_DENIED);
+  request.partition = (char*)"far";
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCESS_DENIED);
+  request.partition = (char*)"b";
+  request.licenses = (char*)"unknown";
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_INVALID_LICENSES);
+  assert_int_equal(fakes.submitted, 0);
+  request.licenses = (char*)"known";
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_int_equal(fakes.submitted, 1);
+}
+
 static const char* const bid_for_one[] = {OPTION "budget=1"};
 
 static void an_acceptance_is_noted_on_the_job(void** state) {
@@ -273,6 +331,10 @@ static void changes_of_other_jobs_are_let_alone(void** state) {
   job_record_t job = {.job_id = 9};
   fakes.verdict_on_change = MARKET_REJECTED;
   assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  request.partition = (char*)"other";  // but for the partition: it may take bids only
+  assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
+  assert_true(fakes.change.unbid);
+  request.partition = NULL;
   request.reservation = (char*)"market_3";
   assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
 }
@@ -288,6 +350,11 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(an_endless_environment_is_refused, start, finish),
       cmocka_unit_test_setup_teardown(a_refusal_is_told_and_fails, start, finish),
       cmocka_unit_test_setup_teardown(a_flood_gets_the_code_that_clients_repeat_on, start, finish),
+      cmocka_unit_test_setup_teardown(a_query_never_becomes_a_job, start, finish),
+      cmocka_unit_test_setup_teardown(the_market_is_told_where_slurm_will_put_the_job, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(what_slurm_will_refuse_is_not_asked_of_the_market, start,
+                                      finish),
       cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
       cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
       cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),

@@ -222,6 +222,36 @@ TEST(AdmissionPolicy, UnbidRefused) {
   EXPECT_EQ(answer.text, "market: this partition takes jobs with a bid only: add --budget=CREDITS");
 }
 
+TEST(AdmissionPolicy, UnbidRefusedWhereverItIsTried) {
+  World world("unbid = \"refuse\";\npartitions = [\"main\", \"fat\"];\n");
+  const auto submitted_to = [&](const char* partitions) {
+    market_submission_t submission{};
+    submission.partition = partitions;
+    return world.market().submit(submission, kStart).verdict;
+  };
+  EXPECT_EQ(submitted_to(nullptr), MARKET_REJECTED);  // main is the default one
+  EXPECT_EQ(submitted_to("fat"), MARKET_REJECTED);
+  EXPECT_EQ(submitted_to("other,main"), MARKET_REJECTED);
+  EXPECT_EQ(submitted_to("other"), MARKET_NO_BID);
+
+  const auto moved_to = [&](const char* partitions, bool by_operator) {
+    market_change_t change{};
+    change.job_id = 7;
+    change.unbid = true;
+    change.is_operator = by_operator;
+    change.partition = partitions;
+    std::string text;
+    const market_verdict verdict = world.market().modify(change, kStart, text);
+    EXPECT_EQ(text.empty(), verdict != MARKET_REJECTED);
+    return verdict;
+  };
+  EXPECT_EQ(moved_to("main", false), MARKET_REJECTED);
+  EXPECT_EQ(moved_to("other,fat", false), MARKET_REJECTED);
+  EXPECT_EQ(moved_to("other", false), MARKET_NO_BID);
+  EXPECT_EQ(moved_to(nullptr, false), MARKET_NO_BID);
+  EXPECT_EQ(moved_to("main", true), MARKET_NO_BID);
+}
+
 TEST(AdmissionPolicy, BrokenConfigurationRefusesBidsAndNothingElse) {
   std::vector<std::string> log;
   Market market("/nonexistent/market.conf", "cluster",

@@ -74,6 +74,7 @@ void World::tell_cluster() {
   cluster.node_count = static_cast<std::uint32_t>(nodes.size());
   cluster.partitions = &partition;
   cluster.partition_count = 1;
+  cluster.associations_enforced = associations;
   market_->update_cluster(cluster, now);
 }
 

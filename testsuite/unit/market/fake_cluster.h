@@ -106,6 +106,7 @@ class World {
   std::vector<std::string> log, faults;
   std::size_t orders_given = 0;
   bool obey = true;
+  bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
   Scheduler scheduler = Scheduler::kEager;
   /// Drops jobs that ended before `time`, as Slurm does after MinJobAge.
   void forget(Time time);
