@@ -122,7 +122,7 @@ note_like_an_older_version() {
   [[ $(scontrol show job "$JOB") != *'AdminComment={"market"'* ]]
   cluster_restart_slurmctld
   cluster_wait 20 liens_are physics 3000000
-  scontrol update job "$JOB" begin=now
+  scontrol update job "$JOB" StartTime=now
   billed_once "$JOB" 3
 }
 

@@ -122,7 +122,7 @@ FORGED='={"market":{"token":"t","account":"closed","price":"0.00","rule":"era/1"
   [ "$status" -ne 0 ]
   run scontrol update job "$job" AdminComment='{"market":{"account":"closed","price":"0"}}'
   [ "$status" -ne 0 ]
-  [[ $output == *"market: an admin comment may not begin as the market's bill does"* ]]
+  [[ $(scontrol show job "$job") != *AdminComment* ]]
   scancel "$job"
 }
 

@@ -58,7 +58,7 @@ all_that_slurm_tells() {
   grep -q '"job_id": *'"$JOB" "$CLUSTER_DIR/run/told"
   ! grep -iE 'MARKET_NOTE|token|"price' "$CLUSTER_DIR/run/told" || false
   scontrol update job "$JOB" AdminComment="ticket 7"
-  scontrol update job "$JOB" begin=now
+  scontrol update job "$JOB" StartTime=now
   wait_settled "$JOB"
   [ "$(field "$JOB" 0 charged)" -eq 1000000 ]
   cluster_wait 20 sacct_tells "$JOB" COMPLETED
