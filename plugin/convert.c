@@ -328,7 +328,6 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .resv_name = job->resv_name,
       .tres_req = job->tres_fmt_req_str,
       .tres_alloc = job->tres_fmt_alloc_str,
-      .cancelled_by = job->requid,
   };
   if (job->array_recs && job->array_recs->task_id_bitmap && job->array_task_id == NO_VAL)
     out->array_tasks_pending = job->array_recs->task_cnt;
@@ -348,6 +347,12 @@ void convert_job(job_record_t* job, time_t now, arena_t* arena, market_job_t* ou
   convert_allocs(job, arena, out);
 }
 
+// A coordinator of the account is none: it pays for the run, and would have it for nothing.
+static bool cancelled_by_operator(const job_record_t* job) {
+  return (job->job_state & JOB_STATE_BASE) == JOB_CANCELLED && job->requid != (uint32_t)-1 &&
+         job->requid != job->user_id && validate_operator(job->requid);
+}
+
 void convert_ended_job(job_record_t* job, time_t now, arena_t* arena, market_job_t* out) {
   bool never_ran = !job->start_time || job->start_time > now ||
                    (job->start_time >= job->end_time && !job->nodes);
@@ -355,6 +360,7 @@ void convert_ended_job(job_record_t* job, time_t now, arena_t* arena, market_job
   convert_common(job, arena, out);
   out->start = never_ran ? 0 : job->start_time;
   out->end = job->end_time && job->end_time <= now ? job->end_time : now;
+  out->by_operator = cancelled_by_operator(job);
   if (never_ran) return;
   out->suspended_s = convert_suspended(job, out->end);
   convert_allocs(job, arena, out);

@@ -250,7 +250,7 @@ typedef struct market_job {
   const market_alloc_t*
       allocs; /* running, suspended or ended after a run, where Slurm still knows */
   uint32_t alloc_count;
-  uint32_t cancelled_by; /* uid, UINT32_MAX when unknown */
+  bool by_operator; /* cancelled by an operator or administrator who is not its owner */
 } market_job_t;
 
 /* Whether the text is a note of the market, so that its job is the market's too. NULL is none. The
@@ -294,6 +294,19 @@ typedef struct market_order {
 /* The kind of an order in words, as after "order to": "reserve", "set priority". */
 const char* market_order_name(int kind);
 
+/* A job for which Slurm ends or ended the runs of others. */
+typedef struct market_preemptor {
+  uint32_t job_id, uid;
+  const char* account;
+  int64_t since; /* when Slurm began to make room for it */
+  int64_t start; /* when it started; 0: not yet */
+} market_preemptor_t;
+
+/* Whether the next pass must be told of them, pending, running and ended ones. Cheap. */
+bool market_wants_preemptors(void);
+/* Those of the last minutes, for the pass that follows under the same locks. */
+void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count);
+
 /* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and
  * the names of all reservations that begin with MARKET_RESV_PREFIX. Returns orders to carry out in
  * order under the same slurmctld locks; they live until the next pass. */
@@ -316,7 +329,8 @@ typedef struct market_ended {
 } market_ended_t;
 
 /* settle. Queues the ledger's entries and tells what is to be written on the job; returns false
- * when the job is not the market's (`ended` untouched). */
+ * when the job is not the market's (`ended` untouched). Of a preempted run the note stays as it is
+ * and there is no bill: the next pass settles it. */
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
 
 #pragma GCC visibility pop

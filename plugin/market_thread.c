@@ -101,6 +101,31 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   return jobs;
 }
 
+// Those for which Slurm made room of late, whether they are bids or not.
+static void tell_preemptors(time_t now) {
+  enum { MARK_LIFE_S = 330 };
+  market_preemptor_t* preemptors;
+  list_itr_t* each;
+  job_record_t* job;
+  size_t count = 0;
+
+  if (!market_wants_preemptors()) return;
+  preemptors = arena_array(&arena, list_count(job_list), sizeof(*preemptors));
+  each = list_iterator_create(job_list);
+  while ((job = list_next(each))) {
+    time_t since = job->details ? job->details->preempt_start_time : 0;
+
+    if (!since || now - since > MARK_LIFE_S) continue;
+    preemptors[count++] = (market_preemptor_t){.job_id = job->job_id,
+                                               .uid = job->user_id,
+                                               .account = job->account,
+                                               .since = since,
+                                               .start = IS_JOB_PENDING(job) ? 0 : job->start_time};
+  }
+  list_iterator_destroy(each);
+  market_tell_preemptors(preemptors, count);
+}
+
 static const char** gather_reservations(size_t* count) {
   const char** names;
   list_itr_t* each;
@@ -139,6 +164,7 @@ static void pass(void) {
   move_old_notes();
   jobs = gather_jobs(now, &job_count);
   resv_names = gather_reservations(&resv_count);
+  tell_preemptors(now);
   order_count = market_pass(jobs, job_count, resv_names, resv_count, now, &orders);
   changed = orders_carry_out(orders, order_count, now);
   atomic_store(&in_pass, false);

@@ -100,16 +100,12 @@ void read_charges(Section& root, Config& config) {
   auto ends = root.group("ends");
   if (!ends) return;
   const std::pair<const char*, EndRule*> keys[] = {
-      {"completed", &config.ends.completed},
-      {"failed", &config.ends.failed},
-      {"timeout", &config.ends.timeout},
-      {"out_of_memory", &config.ends.out_of_memory},
-      {"cancelled", &config.ends.cancelled},
+      {"own", &config.ends.own},
       {"cancelled_before_start", &config.ends.cancelled_before_start},
+      {"cancelled_by_operator", &config.ends.cancelled_by_operator},
       {"node_fail", &config.ends.node_fail},
       {"boot_fail", &config.ends.boot_fail},
       {"preempted", &config.ends.preempted},
-      {"requeued", &config.ends.requeued},
       {"deadline", &config.ends.deadline},
       {"late", &config.ends.late}};
   for (const auto& [key, rule] : keys) ends->choice<EndRule>(key, kRules, *rule);

@@ -54,17 +54,15 @@ struct NodeOwner {
 };
 
 struct Ends {
-  EndRule completed = EndRule::kCharge;
-  EndRule failed = EndRule::kCharge;
-  EndRule timeout = EndRule::kCharge;
-  EndRule out_of_memory = EndRule::kCharge;
-  EndRule cancelled = EndRule::kCharge;  ///< while running
+  /// Completed, failed, out of time or memory, cancelled or requeued by its user, preempted by a
+  /// job of its own. One rule, since a user may choose among these.
+  EndRule own = EndRule::kCharge;
   EndRule cancelled_before_start = EndRule::kFree;
+  EndRule cancelled_by_operator = EndRule::kFree;  ///< while running
   EndRule node_fail = EndRule::kFree;
   EndRule boot_fail = EndRule::kFree;
-  EndRule preempted = EndRule::kFree;
-  EndRule requeued = EndRule::kFree;
-  EndRule deadline = EndRule::kFree;  ///< Slurm dropped it at its deadline before it ran to its end
+  EndRule preempted = EndRule::kFree;  ///< by somebody else's job
+  EndRule deadline = EndRule::kFree;   ///< Slurm dropped it at its deadline before it ran
   EndRule late =
       EndRule::kRefund;  ///< ended after the promised completion through no fault of the job
 };

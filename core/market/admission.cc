@@ -230,6 +230,14 @@ std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std:
   return text + ".";
 }
 
+std::string worthless_text(const Bid& bid) {
+  if (bid.worth.budget) return "a budget of 0 buys nothing here: bid more, or run without a bid";
+  return fmt::format(
+      "the value would be 0 when the job ends after its time limit ({}): let it fall later, or run "
+      "without a bid",
+      time_limit_text(bid.request.duration));
+}
+
 }  // namespace
 
 // Tasks are placed one after the other and booked at once, so each sees what its sisters took. When
@@ -254,6 +262,10 @@ Answer Market::decide(Draft draft, Time now) {
   for (std::uint32_t task = 0; task < draft.tasks; ++task) {
     Found found;
     if (auction_ != nullptr) {
+      if (is_worthless(draft.bid, now, now)) {
+        refusal = worthless_text(draft.bid);
+        break;
+      }
       found = entry(draft.bid, now);
     } else if (task > 0) {
       found.choice = once_more(request, last, now);

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
 constexpr Time kKeepEvery = 60;                // seconds between two notes of a run, at least
 constexpr double kRounding = 1e-9;             // rates that differ by less are the same
+constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
 
 Money money_of(double credits) {
   return Money::from_credits(std::max(0.0, credits)).value_or(Money());
@@ -41,6 +42,27 @@ Money Market::most_it_costs(const Bid& bid) const {
   return bid.worth.budget ? *bid.worth.budget : bid.worth.value->max;
 }
 
+// Credits that a completion at `end` owes at most.
+double Market::worth_at(const Bid& bid, Time bid_made, Time end) const {
+  if (!bid.worth.value) return most_it_costs(bid).credits();
+  return auction_->priced() ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
+}
+
+// When the job's time limit ends, if it starts as soon as it may.
+Time Market::limit_end(const Job& job, Time now) const {
+  const Time limit = job.bid.request.duration;
+  if (job.phase == Phase::kRunning) return now + std::max<Time>(0, limit - job.ran);
+  return std::max({now, job.begin, job.bid.request.earliest}) + limit;
+}
+
+// A bid stands for what it can still owe when its time limit has passed: else a value that has
+// fallen by then would outrank honest ones and pay nothing. One of no worth buys nothing.
+bool Market::is_worthless(const Bid& bid, Time bid_made, Time now) const {
+  if (!auction_->priced()) return false;
+  const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
+  return money_of(worth_at(bid, bid_made, end)) == Money();
+}
+
 Market::Found Market::entry(const Bid& bid, Time now) const {
   Found found;
   found.for_sale = true;
@@ -49,7 +71,7 @@ Market::Found Market::entry(const Bid& bid, Time now) const {
 }
 
 // Bids of this rule that wait or run, by job number. Runs that began under another rule keep it.
-std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
+std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners, Time now) {
   std::vector<Job*> live;
   for (auto& [id, job] : jobs_) {
     const bool waits = job.phase == Phase::kConfirmed;
@@ -61,8 +83,8 @@ std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners) {
   std::vector<LiveBid> bids;
   for (const Job* job : live) {
     const bool running = job->phase == Phase::kRunning;
-    bids.push_back({job->id, &job->bid, job->bid_made,
-                    std::max(0.0, most_it_costs(job->bid).credits() - job->accrued.credits),
+    const double worth = worth_at(job->bid, job->bid_made, limit_end(*job, now));
+    bids.push_back({job->id, &job->bid, job->bid_made, std::max(0.0, worth - job->accrued.credits),
                     running, running ? job->ran : 0,
                     job->rated ? std::optional(job->standing.rate) : std::nullopt});
   }
@@ -147,11 +169,20 @@ void Market::join_auction(Time now) {
   }
 }
 
+// A value that has fallen to nothing while its job waited buys nothing any more.
+void Market::drop_worthless(Time now) {
+  for (Job* job : in_order(Phase::kConfirmed)) {
+    if (job->terms.auctioned() && is_worthless(job->bid, job->bid_made, now))
+      hold(*job, Cause::kWorthless, job->terms.price, now);
+  }
+}
+
 void Market::hold_auction(Time now) {
   if (auction_ == nullptr) return;
   join_auction(now);
+  drop_worthless(now);
   std::vector<Job*> owners;
-  const std::vector<LiveBid> bids = live_bids(&owners);
+  const std::vector<LiveBid> bids = live_bids(&owners, now);
   const bool all_stood =
       std::all_of(owners.begin(), owners.end(), [](const Job* job) { return job->stood; });
   if (bids.empty() || (all_stood && now < auction_at_)) return;
@@ -176,40 +207,46 @@ std::uint32_t Market::job_factor(const Job& job) const {
   return config_.priority + static_cast<std::uint32_t>(std::lround(part * config_.priority));
 }
 
-Money Market::owed(const Job& job, const market_job_t& ended, Time elapsed) const {
+// What a value loses after the time limit does not count: else a run would owe the less the longer
+// it overran.
+Money Market::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
   Money most = job.terms.price;
   if (job.bid.worth.value) {
-    const auto delay = static_cast<double>(ended.end - job.bid_made);
+    const Time limit_end = ended.start + job.bid.request.duration + ended.suspended_s;
+    const auto delay = static_cast<double>(std::min(ended.end, limit_end) - job.bid_made);
     most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
   }
-  const auto left = static_cast<double>(std::max<Time>(0, elapsed - job.accrued.seconds));
+  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.accrued.seconds));
   const double accrued = std::min(job.accrued.credits + job.standing.rate * left, most.credits());
   if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
     return std::min(most, money_of(accrued));
   }
   if (!auction_->priced()) return Money();
-  const EndedRun run{&job.bid, most.credits(), accrued, elapsed,
-                     ended.state == MARKET_JOB_COMPLETED};
+  // Every end of its own counts as a completion: else a job would rather fail, or be cancelled.
+  const EndedRun run{&job.bid, most.credits(), accrued, bill.elapsed, bill.own};
   return std::min(most, money_of(auction_->owes(run)));
 }
 
-std::optional<Standing> Market::preview(const Bid& bid, Time now) {
-  std::vector<LiveBid> bids = live_bids(nullptr);
+// Where a bid that can owe `worth` would stand.
+std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now) {
+  std::vector<LiveBid> bids = live_bids(nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
-  bids.push_back({0, &bid, now, most_it_costs(bid).credits(), false, 0, {}});
+  bids.push_back({0, &bid, now, worth, false, 0, {}});
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
-void Market::rate_unseen(Job& job, Time now) {
+void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
   if (job.rated || auction_ == nullptr || !auction_->priced() ||
       job.terms.rule != auction_->rule()) {
     return;
   }
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  auto standing = preview(job.bid, now);
+  const double worth =
+      worth_at(job.bid, job.bid_made, ended.start + job.bid.request.duration + ended.suspended_s);
+  auto standing = preview(job.bid, worth, now);
   if (!standing) {  // too many to compare it with: what it would pay alone
-    const LiveBid alone{0, &job.bid, now, most_it_costs(job.bid).credits(), false, 0, {}};
+    const LiveBid alone{0, &job.bid, now, worth, false, 0, {}};
     standing = auction_->auction({&alone, 1}, node_rooms(), now).front();
   }
   job.standing.rate = standing->rate;
@@ -224,7 +261,8 @@ std::string Market::entry_text(const Bid& bid, const std::string& what, Time now
   }
   std::string text = fmt::format("{}accepted: bids up to {} {} ({})", what,
                                  most_it_costs(bid).to_string(), config_.currency, bid.account);
-  if (const auto standing = preview(bid, now)) {
+  const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
+  if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
   }
   return text + fmt::format("; no completion is promised; {} left to spend",
@@ -238,6 +276,10 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   job.bid.request = request;
   const Money own_lien = job.lien_account == job.bid.account ? job.lien : Money();
   const Money most = most_it_costs(job.bid);
+  if (is_worthless(job.bid, job.bid_made, now)) {
+    hold(job, Cause::kWorthless, most, now);
+    return false;
+  }
   const bool may_pay = funds_.find(job.bid.account) != nullptr &&
                        (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
   if (!may_pay || most > funds_.available(job.bid.account) + own_lien) {
@@ -269,18 +311,24 @@ bool never_below(const Worth& now, const Worth& before) {
 
 // A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
 // nobody: so it may not fall any more.
-std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts) {
+std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
+                                              Time now) {
   if (job.phase == Phase::kRunning) {
     if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
       return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
                          job.terms.rule);
     }
-    if (!never_below(worth, job.bid.worth)) {
-      return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
-    }
   }
   Bid bid = job.bid;
   bid.worth = worth;
+  const Time end = limit_end(job, now);
+  const double at_end = worth_at(bid, job.bid_made, end);
+  const double least = kSigmoidPlateau * worth_at(job.bid, job.bid_made, end);
+  if (job.phase == Phase::kRunning && (!never_below(worth, job.bid.worth) || at_end < least)) {
+    return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
+  }
+  if (auction_ != nullptr && auction_->priced() && money_of(at_end) == Money())
+    return "the bid would be worth nothing at the end of its time limit";
   const Money most = most_it_costs(bid);
   const Money own_lien = job.lien_account == bid.account ? job.lien : Money();
   const Money available = funds_.available(bid.account) + own_lien;
@@ -301,7 +349,7 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
 nlohmann::ordered_json Market::auction_quote(const Request& request, const std::string& account,
                                              Time now) {
   const std::string rule(auction_->rule());
-  const std::vector<LiveBid> live = live_bids(nullptr);
+  const std::vector<LiveBid> live = live_bids(nullptr, now);
   double budget = config_.floor_price * billing_of(request.demand.tres) *
                   static_cast<double>(request.duration) / 3600.0;
   if (!live.empty()) {
@@ -317,7 +365,7 @@ nlohmann::ordered_json Market::auction_quote(const Request& request, const std::
                                 {"rule", rule},
                                 {"live", live.size()}};
   std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
-  const auto standing = preview(bid, now);
+  const auto standing = preview(bid, most_it_costs(bid).credits(), now);
   if (!auction_->priced()) {
     text += "It costs nothing. ";
   } else if (standing) {

@@ -265,6 +265,18 @@ bool market_wants_ended_jobs(void) {
                      [](market::Market& market) { return market.wants_ended_jobs(); });
 }
 
+bool market_wants_preemptors(void) {
+  return with_market("market_wants_preemptors", false,
+                     [](market::Market& market) { return market.wants_preemptors(); });
+}
+
+void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) {
+  with_market("market_tell_preemptors", 0, [&](market::Market& market) {
+    market.tell_preemptors(preemptors, count);
+    return 0;
+  });
+}
+
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {
   *orders = nullptr;

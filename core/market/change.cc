@@ -136,7 +136,7 @@ std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const Bid
   if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
   const bool live =
       job.phase == Phase::kRunning || (auction_ != nullptr && job.phase != Phase::kWaiting);
-  if (job.terms.auctioned() && live) return rebid_live(job, worth, texts);
+  if (job.terms.auctioned() && live) return rebid_live(job, worth, texts, now);
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {

@@ -222,7 +222,7 @@ void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time no
   }
   if (note.settled) {  // a run ended and the next has not been planned
     job.retime = job.note_due = true;
-    job.missed = job.lien == Money();  // long ago: it buys again
+    job.missed = !note.keeps_price;  // it buys again
   }
   set_lien(job, job.terms.price);
   // Placed when all jobs have been seen: what runs comes first.
@@ -273,8 +273,11 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
         Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
     old.bid.request.partition = segment.partition;
     if (!old.terms.auctioned()) {
-      old.bid.request.duration =
-          std::max<Time>(1, segment.promised_end - segment.planned_start - config_.start_slack);
+      // A start that was moved forward leaves more until the promise than the job had bought.
+      Time limit = segment.promised_end - segment.planned_start - config_.start_slack;
+      if (seen.time_limit_min != 0)
+        limit = std::min(limit, static_cast<Time>(seen.time_limit_min) * 60);
+      old.bid.request.duration = std::max<Time>(1, limit);
     }
     old.phase = Phase::kConfirmed;
     old.accrued = {};
@@ -310,7 +313,14 @@ void Market::forget_run(Job& job) {
 // The job is in the queue again, or runs again, as its next run.
 void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
-  if (job.phase != Phase::kEnded) end_by_requeue(job, seen, job.run_start, now, now);
+  if (job.preempted) settle_preempted(job, true, now);
+  if (job.phase != Phase::kEnded) {
+    Time end = now;  // at the latest when the job was in the queue again, or ran again
+    for (const Time later : {seen.submit, seen.start}) {
+      if (later > job.run_start) end = std::min(end, later);
+    }
+    end_by_requeue(job, seen, job.run_start, end, now);
+  }
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.begin = seen.begin;
@@ -318,17 +328,26 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.settled_note.clear();
   job.resettle.reset();
   forget_run(job);
-  job.stood = false;
+  job.stood = job.missed = false;
   job.reserved = job.bound = job.revoked = false;
   job.reason_set = {};
   job.phase = phase;
 }
 
-// A new run of the same bid at the same price; its promise begins anew.
+// A new run of the same bid; its promise begins anew. What Slurm or an operator ended goes on at
+// its price, what its user ended is quoted anew (unless it runs already: then nothing can hold it).
 void Market::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
   job.note_due = true;
   const bool was_unbilled = std::exchange(job.unbilled, false);
+  if (!was_unbilled && !job.keeps_price && seen.state == MARKET_JOB_PENDING) {
+    Request request = job.bid.request;
+    request.earliest = std::max({request.earliest, seen.begin, now});
+    if (seen.deadline == 0)
+      request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+    renegotiate(job, request, 0, now);
+    return;
+  }
   if (was_unbilled || job.terms.price > funds_.available(job.bid.account)) {
     return hold(job, Cause::kNoFunds, job.terms.price, now);
   }

@@ -26,6 +26,7 @@ const char* Market::reason_of(const Job& job) const {
     case Cause::kNoFunds:
       return "NoFunds";
     case Cause::kOutbid:
+    case Cause::kWorthless:
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
@@ -75,6 +76,13 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
     code = "OUTBID";
     return fmt::format("is outbid: {}, the price now is {}; smarket rebid {} --budget={} would do",
                        best_value(job), price, job.id, price);
+  }
+  if (job.phase == Phase::kWaiting && job.cause == Cause::kWorthless) {
+    code = "OUTBID";
+    return fmt::format(
+        "would be worth nothing at the end of its time limit ({}): smarket rebid {} with a higher "
+        "or later bid would do",
+        best_value(job), job.id);
   }
   if (job.held && job.phase == Phase::kConfirmed) {
     code = "HELD";

@@ -90,8 +90,7 @@ void Market::teach_refused(const Draft& draft, Money needed, Time now) {
 // Whoever takes a bid back before the start, or lets it lapse unready, wanted nothing.
 bool Market::taken_back(const Job& job, const market_job_t& ended) const {
   if (job.restart != 0 || (ended.start > 0 && ended.end > ended.start)) return false;
-  const bool by_user = ended.cancelled_by == UINT32_MAX || ended.cancelled_by == job.bid.uid;
-  return (ended.state == MARKET_JOB_CANCELLED && by_user) ||
+  return (ended.state == MARKET_JOB_CANCELLED && !ended.by_operator) ||
          (ended.state == MARKET_JOB_DEADLINE && !job.ready);
 }
 

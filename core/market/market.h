@@ -10,6 +10,7 @@
 //   planner.cc     the pass: what jobs do, who moves, what Slurm is told
 //   confirm.cc     the pass: bids become jobs, are found again after a crash, and change
 //   settlement.cc  the end of a run
+//   preemption.cc  runs that ended for another job
 //   auction_path.cc  bids in an auction
 //   books.cc       reports of the ledger's thread, liens
 //   learning.cc    what prices learn from
@@ -82,6 +83,9 @@ class Market {
   void submission_over(std::uint64_t ticket);
   /// MARKET_NO_BID, MARKET_ACCEPTED, or MARKET_REJECTED with the reason in `text`.
   market_verdict modify(const market_change_t& change, Time now, std::string& text);
+  /// Whether the next pass must know for which jobs Slurm preempts others.
+  bool wants_preemptors() const { return wants_preemptors_; }
+  void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
   /// The orders live until the next pass.
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
@@ -101,6 +105,11 @@ class Market {
     Time end = 0;
     std::uint64_t seen_pass = 0;
     Tres tres;
+  };
+  struct Preemptor {  // a job that Slurm makes, or made, room for
+    std::uint32_t job_id = 0, uid = 0;
+    std::string account;
+    Time since = 0, start = 0;
   };
   struct NewRun {  // first seen running in this pass
     Placement placement;
@@ -133,6 +142,7 @@ class Market {
     const char* state = "";
     Time elapsed = 0;
     bool ran = false, late = false;
+    bool own = false;      // the job's doing or its user's
     bool is_void = false;  // it never began and costs nothing: the lien returns
     Money charged, refunded;
   };
@@ -199,20 +209,25 @@ class Market {
   // auction_path.cc
   Money most_it_costs(const Bid& bid) const;
   Found entry(const Bid& bid, Time now) const;
-  std::vector<LiveBid> live_bids(std::vector<Job*>* owners);
+  double worth_at(const Bid& bid, Time bid_made, Time end) const;
+  Time limit_end(const Job& job, Time now) const;
+  bool is_worthless(const Bid& bid, Time bid_made, Time now) const;
+  void drop_worthless(Time now);
+  std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now);
   const std::vector<NodeRoom>& node_rooms();
   void accrue(Job& job);
   void resume(Job& job, const Note& note, Time run_start) const;
   void keep_rate(Job& job, Time now);
-  void rate_unseen(Job& job, Time now);
+  void rate_unseen(Job& job, const market_job_t& ended, Time now);
   void join_auction(Time now);
   void hold_auction(Time now);
   std::uint32_t job_factor(const Job& job) const;
-  Money owed(const Job& job, const market_job_t& ended, Time elapsed) const;
-  std::optional<Standing> preview(const Bid& bid, Time now);
+  Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
+  std::optional<Standing> preview(const Bid& bid, double worth, Time now);
   std::string entry_text(const Bid& bid, const std::string& what, Time now);
   bool rejoin(Job& job, const Request& request, Time now);
-  std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts);
+  std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
+                                        Time now);
   nlohmann::ordered_json auction_quote(const Request& request, const std::string& account,
                                        Time now);
   std::string explain_auctioned(const Job& job, Time now, std::string& code) const;
@@ -302,6 +317,13 @@ class Market {
   std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended, Money amount);
   std::vector<double> node_weights(const Job& job, const Placement& placement) const;
 
+  // preemption.cc
+  bool await_preemptor(Job& job, const market_job_t& ended);
+  void judge_preemptions(const market_job_t* jobs, std::size_t count, Time now);
+  bool is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const;
+  void settle_preempted(Job& job, bool for_own, Time now);
+  void see_own_suspensions(const market_job_t* jobs, std::size_t count);
+
   // change.cc
   std::optional<std::string> check_unbid_change(const market_change_t& change) const;
   std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
@@ -330,6 +352,7 @@ class Market {
   Log log_;
   std::atomic<std::uint32_t> interval_ms_{1000};
   std::atomic<bool> recovering_{true};
+  std::atomic<bool> wants_preemptors_{false};
   std::vector<PastBid> past_bids_;     // of the ledger's thread alone
   Time learned_until_ = 0;             // so too
   bool taught_without_nodes_ = false;  // so too
@@ -372,6 +395,7 @@ class Market {
   std::unordered_map<std::uint64_t, std::string> tickets_;  // to the tokens of provisionals_
   std::unordered_map<std::uint32_t, UnseenBids> unseen_;    // by uid
   std::vector<NewRun> new_runs_;
+  std::vector<Preemptor> preemptors_;  // told for the coming pass
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
   Time first_pass_ = 0, last_pass_ = 0;

@@ -75,6 +75,7 @@ std::string write_note(const Note& note) {
     inner["rate"] = note.rate;
   }
   if (note.waiting) inner["waiting"] = true;
+  if (note.keeps_price) inner["keeps_price"] = true;
   if (!note.seats.empty()) inner["seats"] = note.seats;
   return Json{{"market", inner}}.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -120,6 +121,7 @@ std::optional<Note> read_note(std::string_view text) {
   note.accrued = amount_of(inner, "accrued");
   note.rate = amount_of(inner, "rate");
   note.waiting = inner.contains("waiting");
+  note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");
   note.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));
   const auto price = money_of(inner, note.settled ? "quoted" : "price");

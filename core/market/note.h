@@ -7,6 +7,7 @@
 //   ended     the bid too, since the job may be sent into the queue again
 //   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1",
 //              "restart":0,"start":T,"end":T,"submitted":T,"budget":"40"}}
+//   ended by Slurm or an operator   the same with "keeps_price":true
 #pragma once
 
 #include <optional>
@@ -31,6 +32,7 @@ struct Note {
   double rate = 0;      ///< credits per second since then
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
+  bool keeps_price = false;   ///< ended by Slurm or an operator: a rerun costs what this run did
   std::uint32_t restart = 0;  ///< which run that was
   std::string budget, value;  ///< the bid as it was typed; one of them is empty
   Money charged, refunded;

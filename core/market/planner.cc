@@ -55,7 +55,9 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   ++pass_number_;
   last_pass_ = now;
   if (first_pass_ == 0) first_pass_ = now;
+  judge_preemptions(jobs, job_count, now);
   for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
+  see_own_suspensions(jobs, job_count);
   drop_unseen(now);
   drop_provisionals(now);
   void_orphans(now);

@@ -11,34 +11,59 @@
 namespace market {
 namespace {
 
-struct End {
-  const char* name;
-  EndRule Ends::*rule;
-};
-
-End end_of(int state) {
+const char* name_of(int state) {
   switch (state) {
     case MARKET_JOB_COMPLETED:
-      return {"COMPLETED", &Ends::completed};
+      return "COMPLETED";
     case MARKET_JOB_FAILED:
-      return {"FAILED", &Ends::failed};
+      return "FAILED";
     case MARKET_JOB_TIMEOUT:
-      return {"TIMEOUT", &Ends::timeout};
+      return "TIMEOUT";
     case MARKET_JOB_OUT_OF_MEMORY:
-      return {"OUT_OF_MEMORY", &Ends::out_of_memory};
+      return "OUT_OF_MEMORY";
     case MARKET_JOB_NODE_FAIL:
-      return {"NODE_FAIL", &Ends::node_fail};
+      return "NODE_FAIL";
     case MARKET_JOB_BOOT_FAIL:
-      return {"BOOT_FAIL", &Ends::boot_fail};
+      return "BOOT_FAIL";
     case MARKET_JOB_PREEMPTED:
-      return {"PREEMPTED", &Ends::preempted};
+      return "PREEMPTED";
     case MARKET_JOB_REQUEUED:
-      return {"REQUEUED", &Ends::requeued};
+      return "REQUEUED";
     case MARKET_JOB_DEADLINE:
-      return {"DEADLINE", &Ends::deadline};
+      return "DEADLINE";
     default:
-      return {"CANCELLED", &Ends::cancelled};
+      return "CANCELLED";
   }
+}
+
+// Where Slurm does not tell who ended a run (a requeue, an end while nobody listened), it was its
+// user: else every run could be made free. An operator can refund.
+EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_own, bool& own) {
+  own = false;
+  switch (ended.state) {
+    case MARKET_JOB_NODE_FAIL:
+      return ends.node_fail;
+    case MARKET_JOB_BOOT_FAIL:
+      return ends.boot_fail;
+    case MARKET_JOB_PREEMPTED:
+      if (!ran || !for_own) return ends.preempted;
+      break;
+    case MARKET_JOB_REQUEUED:
+      if (!ran) return EndRule::kFree;
+      break;
+    case MARKET_JOB_DEADLINE:
+      if (!ran) return ends.deadline;
+      break;
+    case MARKET_JOB_CANCELLED:
+      if (ran && ended.by_operator) return ends.cancelled_by_operator;
+      if (ran) break;
+      own = !ended.by_operator;
+      return ends.cancelled_before_start;
+    default:
+      break;
+  }
+  own = true;
+  return ends.own;
 }
 
 std::string settled_note(const Job& job, Money charged, Money refunded) {
@@ -55,6 +80,7 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
   note.submitted = job.bid_made;
   note.budget = job.texts.budget;
   note.value = job.texts.value;
+  note.keeps_price = job.keeps_price;
   return write_note(note);
 }
 
@@ -98,6 +124,7 @@ std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) 
     begin_again(*job, ended, now);
     job->missed = true;
   }
+  if (await_preemptor(*job, ended)) return std::string(or_empty(ended.note));
   if (job->phase != Phase::kEnded) settle(*job, ended, now);
   return job->settled_note;
 }
@@ -142,16 +169,15 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
 }
 
 Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
-  const End end = end_of(ended.state);
   Bill bill;
-  bill.state = end.name;
+  bill.state = name_of(ended.state);
   bill.ran = ended.start > 0 && ended.end > ended.start;
   if (bill.ran) bill.elapsed = std::max<Time>(0, ended.end - ended.start - ended.suspended_s);
   const bool never_ran =
       !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
   const Time limit = job.bid.request.duration;
-  EndRule rule = config_.ends.*end.rule;
-  if (never_ran && ended.state == MARKET_JOB_CANCELLED) rule = config_.ends.cancelled_before_start;
+  EndRule rule =
+      rule_of(config_.ends, ended, bill.ran, job.preempted && job.preempted->for_own, bill.own);
   bill.late = ended.state == MARKET_JOB_COMPLETED && !job.missed && job.terms.promised_end != 0 &&
               ended.end > job.terms.promised_end && bill.elapsed <= limit;
   const bool ex_post = bill.late && job.terms.free_after != 0;
@@ -161,8 +187,8 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   if (job.resettle) {
     std::tie(bill.charged, bill.refunded) = *job.resettle;
   } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
-    if (auctioned && bill.ran) rate_unseen(job, now);
-    bill.charged = auctioned ? owed(job, ended, bill.elapsed) : job.terms.price;
+    if (auctioned && bill.ran) rate_unseen(job, ended, now);
+    bill.charged = auctioned ? owed(job, ended, bill) : job.terms.price;
     if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
@@ -218,6 +244,8 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = pass_number_;
+  job.keeps_price = !bill.own;
+  job.preempted.reset();
   job.settled_note = settled_note(job, bill.charged, bill.refunded);
 }
 

@@ -36,6 +36,13 @@ struct Accrued {
   std::optional<double> kept_rate;  ///< that rate
 };
 
+/// A run that Slurm ended for another job.
+struct PreemptedRun {
+  Time start = 0, end = 0, suspended = 0;
+  std::string tres;
+  bool for_own = false;  ///< for one of the same user or account
+};
+
 /// The texts of a bid, as they go into the job's note.
 struct BidTexts {
   std::string budget, value;
@@ -49,7 +56,7 @@ enum class Phase {
 };
 
 /// Why a bid waits, or why its plan changed.
-enum class Cause { kNone, kNoFunds, kOutbid, kResources, kNotReady };
+enum class Cause { kNone, kNoFunds, kOutbid, kResources, kNotReady, kWorthless };
 
 /// One job of the market: one bid, run after run.
 struct Job {
@@ -96,8 +103,10 @@ struct Job {
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
   std::uint64_t seen_pass = 0;
   Time seen_at = 0;
-  Time run_start = 0, run_end = 0;  ///< of the running run as last seen
-  std::string settled_note;         ///< after settlement of run `restart`
+  Time run_start = 0, run_end = 0;        ///< of the running run as last seen
+  std::optional<PreemptedRun> preempted;  ///< its bill waits until a pass knows for whom
+  bool keeps_price = false;               ///< Slurm or an operator ended its last run
+  std::string settled_note;               ///< after settlement of run `restart`
   std::optional<std::pair<Money, Money>>
       resettle;  ///< charged and refunded as settled before a crash
 };

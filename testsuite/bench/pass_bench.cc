@@ -124,7 +124,6 @@ class Loaded {
     record.site_factor = job.site_factor;
     record.tres_req = record.tres_alloc = job.tres.c_str();
     record.size.min_cpus = record.size.tasks = job.cpus;
-    record.cancelled_by = UINT32_MAX;
     if (job.state != MARKET_JOB_RUNNING) return record;
     record.start = kNow - 3600;
     record.end = kNow + job.limit_min * Time{60};

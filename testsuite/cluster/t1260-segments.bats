@@ -1,28 +1,27 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One job, four runs of 64, 74, 101 and 35 seconds, the first three requeued, at 36 an hour: 2.740 when every run pays for
-# its use, 0.350 when runs that the system took back are free. Both policies at the same time, each on its own cluster.
+# One job, four runs of 64, 74, 101 and 35 seconds, the first three requeued, at 36 an hour: 2.740 when its user requeued
+# it, since every run pays for its use, 0.350 when its node failed. Both at the same time, each on its own cluster.
 
 load lib/market
 
 RUNS=(64 74 101 35)
 
 setup_file() {
-  play charge >"$BATS_FILE_TMPDIR/charge" 2>"$BATS_FILE_TMPDIR/charge.log" 3>&- &
+  play requeue_at >"$BATS_FILE_TMPDIR/own" 2>"$BATS_FILE_TMPDIR/own.log" 3>&- &
   local other=$!
   sleep 2
-  play free >"$BATS_FILE_TMPDIR/free" 2>"$BATS_FILE_TMPDIR/free.log" 3>&-
+  play fail_at >"$BATS_FILE_TMPDIR/system" 2>"$BATS_FILE_TMPDIR/system.log" 3>&-
   wait "$other"
 }
 
-# play POLICY: prints the bill of the job, the account's balance, and what sbill says.
+# play HOW: the runs end by that command; prints the bill of the job, the account's balance, and what sbill says.
 play() (
   set +e
   cluster_new
   trap cluster_stop EXIT
   fixed_rate 36
   cluster_set charge used
-  cluster_set ends.requeued "$1"
   CLUSTER_NODES=1
   cluster_start >&2
   open_account physics 100 games >&2
@@ -32,7 +31,7 @@ play() (
   accepted games -A physics -n 1 -t 2 --budget=10 --requeue "$CLUSTER_DIR/run/script"
   for run in 0 1 2; do
     cluster_wait_state RUNNING "$JOB" 60
-    requeue_at "$JOB" "${RUNS[run]}"
+    "$1" "$JOB" "${RUNS[run]}"
     wait_settled "$JOB" "$run"
   done
   wait_settled "$JOB" 3 90
@@ -47,8 +46,8 @@ bill_of() {
   cat "$BATS_FILE_TMPDIR/$1"
 }
 
-@test "pay for use: four lines, 2.740" {
-  [ "$(bill_of charge)" = "balanced
+@test "requeued by its user: four lines, 2.740" {
+  [ "$(bill_of own)" = "balanced
 posted $((100000000 - 2740000))
 0 REQUEUED 64 640000
 1 REQUEUED 74 740000
@@ -61,11 +60,11 @@ sbill 3|0.35" ]
 }
 
 @test "what the system took back is free: 0.350" {
-  [ "$(bill_of free)" = "balanced
+  [ "$(bill_of system)" = "balanced
 posted $((100000000 - 350000))
-0 REQUEUED 64 0
-1 REQUEUED 74 0
-2 REQUEUED 101 0
+0 NODE_FAIL 64 0
+1 NODE_FAIL 74 0
+2 NODE_FAIL 101 0
 3 COMPLETED 35 350000
 sbill 0|0.00
 sbill 1|0.00

@@ -94,12 +94,12 @@ charged() {
   charged "$JOB" COMPLETED 1
 }
 
-@test "requeued while it runs: that run is free, the next is charged" {
+@test "requeued while it runs: both runs are charged" {
   accepted games -A physics -n 1 -t 1 --budget=1 --requeue --wrap "sleep 4"
   cluster_wait_state RUNNING "$JOB"
   sleep 1
-  scontrol requeue "$JOB"
-  charged "$JOB" REQUEUED 0 0
+  cluster_as games scontrol requeue "$JOB"
+  charged "$JOB" REQUEUED 1 0
   charged "$JOB" COMPLETED 1 1
 }
 

@@ -240,6 +240,13 @@ bool market_wants_job(int state, const char* note) {
 bool market_wants_ended_jobs(void) {
   return atomic_load(&fakes.wants_ended);
 }
+bool market_wants_preemptors(void) {
+  return atomic_load(&fakes.wants_preemptors);
+}
+void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) {
+  if (count > 0) fakes.preemptor = preemptors[0];
+  atomic_store(&fakes.preemptors_told, (int)count);
+}
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {
   static const market_order_t none = {.kind = MARKET_RESERVE, .name = "market_1"};

@@ -22,7 +22,9 @@ extern char* noted[];
 typedef struct fakes {
   bool in_slurmctld;
   atomic_int opened, closed, passes;
-  atomic_bool wants_ended;
+  atomic_bool wants_ended, wants_preemptors;
+  atomic_int preemptors_told;              // before the last pass
+  market_preemptor_t preemptor;            // the first of them
   atomic_int jobs_in_pass, state_in_pass;  // of the last pass; the state of its first job
   int loaded, unloaded;                    // of the plugin behind ours
   const char* site_jobcomp;                // what market.conf names

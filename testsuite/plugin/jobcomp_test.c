@@ -155,6 +155,35 @@ static void run_times_leave_suspension_out(void** state) {
   assert_int_equal(plain.suspended_s, 0);
 }
 
+// Root, say, is an operator; a coordinator of the account is none.
+static void an_operators_cancel_is_told_from_its_users(void** state) {
+  (void)state;
+  static const struct {
+    uint32_t job_state, requid;
+    bool by_operator;
+  } cases[] = {
+      {JOB_CANCELLED | JOB_COMPLETING, 0, true},  {JOB_CANCELLED | JOB_COMPLETING, 7, false},
+      {JOB_CANCELLED | JOB_COMPLETING, 8, false}, {JOB_CANCELLED | JOB_COMPLETING, -1, false},
+      {JOB_FAILED | JOB_COMPLETING, 0, false},    {JOB_REQUEUE, 0, false},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    market_job_t ended = ended_with((job_record_t){.job_state = cases[i].job_state,
+                                                   .requid = cases[i].requid,
+                                                   .user_id = 7,
+                                                   .start_time = 1000,
+                                                   .end_time = 1060,
+                                                   .nodes = (char*)"n1"});
+    assert_int_equal(ended.by_operator, cases[i].by_operator);
+  }
+  market_job_t own = ended_with((job_record_t){// his own job: his doing
+                                               .job_state = JOB_CANCELLED,
+                                               .requid = 0,
+                                               .user_id = 0,
+                                               .start_time = 1000,
+                                               .end_time = 1060});
+  assert_false(own.by_operator);
+}
+
 static void a_job_cancelled_in_the_queue_never_started(void** state) {
   (void)state;
   market_job_t never =
@@ -179,6 +208,7 @@ int run_jobcomp_tests(void) {
       cmocka_unit_test_setup(the_sites_own_plugin_comes_after_the_settlement, start),
       cmocka_unit_test_setup(ends_are_told_apart, start),
       cmocka_unit_test_setup(run_times_leave_suspension_out, start),
+      cmocka_unit_test_setup(an_operators_cancel_is_told_from_its_users, start),
       cmocka_unit_test_setup(a_job_cancelled_in_the_queue_never_started, start),
       cmocka_unit_test_setup(array_ids_are_given_only_for_tasks, start),
   };

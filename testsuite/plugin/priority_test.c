@@ -111,6 +111,39 @@ static void a_note_of_an_older_version_is_moved_once(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+// Those for which Slurm has just made room are told, if asked for, whether they wait or are gone.
+static void the_jobs_that_preempt_others_are_told(void** state) {
+  time_t now = time(NULL);
+  market_details_t waiting = {.preempt_start_time = now}, gone = {.preempt_start_time = now - 60};
+  market_details_t long_ago = {.preempt_start_time = now - 900}, never = {0};
+  job_record_t jobs[] = {
+      {.job_id = 3, .job_state = JOB_PENDING, .user_id = 7, .details = &waiting, .start_time = now},
+      {.job_id = 4, .job_state = JOB_CANCELLED, .details = &gone},
+      {.job_id = 5, .job_state = JOB_PENDING, .details = &long_ago},
+      {.job_id = 6, .job_state = JOB_PENDING, .details = &never},
+      {.job_id = 7, .job_state = JOB_COMPLETE},
+  };
+  jobs[0].account = (char*)"physics";
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) list_append(job_list, &jobs[i]);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.preemptors_told), 0);
+  atomic_store(&fakes.wants_preemptors, true);
+  wait_for_passes(2);
+  call_fini(*state);
+  assert_int_equal(atomic_load(&fakes.preemptors_told), 2);
+  assert_int_equal(fakes.preemptor.job_id, 3);
+  assert_int_equal(fakes.preemptor.uid, 7);
+  assert_string_equal(fakes.preemptor.account, "physics");
+  assert_int_equal(fakes.preemptor.since, now);
+  assert_int_equal(fakes.preemptor.start, 0);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 static void without_state_there_is_no_pass(void** state) {
   assert_int_equal(call_init(*state), SLURM_SUCCESS);
   usleep(250000);
@@ -139,6 +172,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(two_inits_start_one_market, start),
       cmocka_unit_test_setup(what_ended_is_seen_while_the_market_wants_it, start),
       cmocka_unit_test_setup(a_note_of_an_older_version_is_moved_once, start),
+      cmocka_unit_test_setup(the_jobs_that_preempt_others_are_told, start),
       cmocka_unit_test_setup(without_state_there_is_no_pass, start),
       cmocka_unit_test_setup(the_value_is_the_site_factor, start),
   };

@@ -86,9 +86,15 @@ wait_elapsed() {
   [[ $rest -le 0 ]] || sleep "$((rest / 1000)).$(printf %03d $((rest % 1000)))"
 }
 
-cancel_at() { wait_elapsed "$1" "$2" && scancel "$1"; }
+# Its user cancels it.
+cancel_at() { wait_elapsed "$1" "$2" && cluster_as games scancel "$1"; }
 
-requeue_at() { wait_elapsed "$1" "$2" && scontrol requeue "$1"; }
+requeue_at() { wait_elapsed "$1" "$2" && cluster_as games scontrol requeue "$1"; }
+
+# The node n1, on which it runs, fails and comes back.
+fail_at() {
+  wait_elapsed "$1" "$2" && scontrol update NodeName=n1 State=DOWN Reason=test && scontrol update NodeName=n1 State=RESUME
+}
 
 # run_of JOB RESTART: its row in SQL; the latest, since job ids come again after a kill.
 run_of() { echo "(select id from segment where job_id = $1 and restart = ${2:-0} order by submitted desc limit 1)"; }

@@ -97,9 +97,8 @@ TEST(Config, EveryKeyIsRead) {
 mechanism = "on_demand"; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
-ends = { completed = "refund"; failed = "free"; timeout = "free"; out_of_memory = "refund"; cancelled = "free";
-  cancelled_before_start = "charge"; node_fail = "charge"; boot_fail = "charge"; preempted = "charge";
-  requeued = "refund"; deadline = "charge"; late = "free"; };
+ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
+  boot_fail = "charge"; preempted = "charge"; deadline = "charge"; late = "free"; };
 prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75"; late_penalty = "0.05";
   weights = ( { tres = "gres/gpu:a100"; weight = "60"; }, { tres = "gres/gpu"; weight = "8"; } ); };
 planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; };
@@ -122,16 +121,12 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->jobcomp, "jobcomp/filetxt");
   EXPECT_EQ(config->charge_basis, ChargeBasis::kUsed);
   EXPECT_EQ(config->refund_window, 86400);
-  EXPECT_EQ(config->ends.completed, EndRule::kRefund);
-  EXPECT_EQ(config->ends.failed, EndRule::kFree);
-  EXPECT_EQ(config->ends.timeout, EndRule::kFree);
-  EXPECT_EQ(config->ends.out_of_memory, EndRule::kRefund);
-  EXPECT_EQ(config->ends.cancelled, EndRule::kFree);
+  EXPECT_EQ(config->ends.own, EndRule::kRefund);
   EXPECT_EQ(config->ends.cancelled_before_start, EndRule::kCharge);
+  EXPECT_EQ(config->ends.cancelled_by_operator, EndRule::kCharge);
   EXPECT_EQ(config->ends.node_fail, EndRule::kCharge);
   EXPECT_EQ(config->ends.boot_fail, EndRule::kCharge);
   EXPECT_EQ(config->ends.preempted, EndRule::kCharge);
-  EXPECT_EQ(config->ends.requeued, EndRule::kRefund);
   EXPECT_EQ(config->ends.deadline, EndRule::kCharge);
   EXPECT_EQ(config->ends.late, EndRule::kFree);
   EXPECT_EQ(config->billing_rule, BillingRule::kMaxTres);
@@ -166,6 +161,7 @@ TEST(Config, UnknownKeysAtAnyDepth) {
   expect_fault("\ncurency = \"x\";", "3: curency: x: ");
   expect_fault("prices = {\n flor = \"1\"; };", "3: prices.flor: 1: ");
   expect_fault("ends = { lost = \"free\"; };", "2: ends.lost: free: ");
+  expect_fault("ends = { failed = \"free\"; };", "2: ends.failed: free: ");
   expect_fault("prices = { weights = ( { tres = \"cpu\"; weight = \"1\"; per = \"x\"; } ); };",
                "2: prices.weights[0].per: x: ");
   expect_fault("planning = { deep = { }; };", "2: planning.deep: {…}: ");

@@ -205,14 +205,15 @@ TEST(AuctionMoney, AWorthOutlivesTheEndOfARun) {
     again.state = MARKET_JOB_PENDING;
     again.start = again.end = 0;
     again.submit = cluster.now;
-    again.begin = kStart + 3 * 3600;
+    again.begin = kStart + 2 * 3600;
     if (by_crash) cluster.crash();
     cluster.advance(kStart + 4 * 3600);
     ASSERT_EQ(cluster.job(job).state, MARKET_JOB_COMPLETED);
     const auto bills = cluster.bills(job);
     ASSERT_EQ(bills.size(), 2u);
-    // Two hours after submission 1 % of 8 is left, after three far less.
+    // Two hours after submission 1 % of 8 is left, half an hour later far less.
     EXPECT_LE(bills[1].charged, credits("0.08"));
+    EXPECT_GT(bills[1].charged, Money());
     cluster.expect_balanced();
   }
 }
@@ -240,7 +241,7 @@ TEST(AuctionMoney, ARunAfterARequeueIsBilledThoughNobodySawIt) {
       cluster.advance(cluster.now + 300);
       const auto bills = cluster.bills(job);
       ASSERT_EQ(bills.size(), 2u);
-      EXPECT_EQ(bills[0].charged, Money());
+      EXPECT_GT(bills[0].charged, Money());
       EXPECT_EQ(bills[1].state, "COMPLETED");
       if (mechanism == std::string("tycoon")) {
         EXPECT_NEAR(bills[1].charged.credits(), 3.0, 0.05);
@@ -288,7 +289,7 @@ TEST(AuctionMoney, AnEndThatWasNotToldIsOneOfARequeue) {
   const auto bills = cluster.bills(job);
   ASSERT_EQ(bills.size(), 2u);
   EXPECT_EQ(bills[0].state, "REQUEUED");
-  EXPECT_EQ(bills[0].charged, Money());
+  EXPECT_NEAR(bills[0].charged.credits(), 1.5, 0.05);  // a quarter of an hour of its own
   EXPECT_NEAR(bills[1].charged.credits(), 3.0, 0.05);
   cluster.expect_balanced();
 }
@@ -425,12 +426,12 @@ TEST(AuctionMoney, CrashesChangeNoBill) {
   }
 }
 
-// A site that charges requeued runs gets what the run owed, though the market died before its end.
+// The market gets what the run owed, though it died before the end.
 TEST(AuctionMoney, ARequeueWhileNobodyListenedIsChargedByTheComment) {
   for (const char* mechanism : {"tycoon", "abacus", "dva"}) {
     Money charged[2];
     for (const bool by_crash : {false, true}) {
-      Cluster cluster(mechanism, "ends = { requeued = \"charge\"; };\n");
+      Cluster cluster(mechanism);
       const std::uint32_t job = cluster.bid("6", 16, 60, 3000);
       cluster.advance(kStart + 1800);
       FakeJob& run = cluster.job(job);

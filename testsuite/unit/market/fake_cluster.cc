@@ -218,7 +218,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.size.min_cpus = job.cpus;
     record.size.tasks = job.cpus;
     record.size.exclusive = job.exclusive;
-    record.cancelled_by = job.cancelled_by;
+    record.by_operator = job.by_operator;
     auto& allocs = allocs_[id];
     allocs_of(job, allocs);
     record.allocs = allocs.data();
@@ -236,6 +236,7 @@ void World::run_pass() {
   gather(seen, market_->wants_ended_jobs());
   std::vector<const char*> names;
   for (const auto& [name, reservation] : reservations) names.push_back(name.c_str());
+  if (market_->wants_preemptors()) market_->tell_preemptors(preemptors.data(), preemptors.size());
   const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
   orders_given += orders.size();
   for (const market_order_t& order : orders) obey_order(order);
@@ -286,6 +287,11 @@ void World::requeue(FakeJob& job, int state) {
   job.state = MARKET_JOB_PENDING;
   job.start = job.end = 0;
   job.resv.clear();
+}
+
+void World::preempt(FakeJob& job, std::uint32_t uid, const std::string& account) {
+  requeue(job, MARKET_JOB_PREEMPTED);
+  preemptors.push_back({next_id_++, uid, accounts_.insert(account).first->c_str(), now, 0});
 }
 
 bool World::reserve(const market_order_t& order) {

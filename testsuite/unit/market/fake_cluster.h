@@ -20,14 +20,13 @@ constexpr Time kStart = 1800000000;  // a multiple of a minute
 struct FakeJob {
   std::uint32_t id = 0, array_job = 0, task = UINT32_MAX, restart = 0, uid = 0;
   int state = MARKET_JOB_PENDING;
-  bool held = false, dependent = false, exclusive = false;
+  bool held = false, dependent = false, exclusive = false, by_operator = false;
   Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
-  std::uint32_t cancelled_by = UINT32_MAX;
 };
 
 struct FakeReservation {
@@ -90,6 +89,8 @@ class World {
   void advance(Time until, Time seconds = 10);
   void end(FakeJob& job, int state);
   void requeue(FakeJob& job, int state);
+  /// Slurm requeues `job` to make room for a job of `uid` and `account` that it marks for that.
+  void preempt(FakeJob& job, std::uint32_t uid, const std::string& account);
   FakeJob& job(std::uint32_t id) { return jobs.at(id); }
   Money available(const std::string& account);
   ledger::Balance balance(const std::string& account);
@@ -104,6 +105,7 @@ class World {
   std::vector<bool> node_up;
   std::vector<std::string> node_names;
   std::vector<std::string> log, faults;
+  std::vector<market_preemptor_t> preemptors;  ///< their accounts' names outlive them
   std::size_t orders_given = 0;
   bool obey = true;
   bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
@@ -128,6 +130,7 @@ class World {
   std::string folder_;
   std::uint32_t cores_;
   std::uint32_t next_id_ = 100;
+  std::set<std::string> accounts_;  // of preemptors
   std::unique_ptr<Market> market_;
   std::unique_ptr<ledger::Ledger> books_;
   std::vector<std::uint64_t> words_;

@@ -53,17 +53,22 @@ class MixedWorld {
   }
 
   std::string settings() {
+    policy_.mechanism =
+        any("tycoon", "dva", "dva", "abacus", "fifo", "era", "first_fit", "contracts");
+    policy_.charge = any("reserved", "used");
+    policy_.own_is_charged = true;
     std::string text = fmt::format(
         "mechanism = \"{}\"; no_funds = \"{}\"; arrays = \"{}\"; charge = \"{}\";\n"
         "prices = {{ floor = \"{}\"; cap = \"0.5\"; fixed = \"0.05\"; }};\n"
         "planning = {{ auction_period = \"{}\"; }};\n",
-        any("tycoon", "dva", "dva", "abacus", "fifo", "era", "first_fit", "contracts"),
-        any("wait", "refuse"), any("whole", "per_task"), any("reserved", "used"),
+        policy_.mechanism, any("wait", "refuse"), any("whole", "per_task"), policy_.charge,
         any("0", "0.05", "0.3"), any("0:00:10", "0:01:00"));
     text += "ends = { ";
-    for (const char* end : {"completed", "failed", "cancelled", "node_fail", "requeued", "late",
-                            "cancelled_before_start"}) {
-      if (one_in(3)) text += fmt::format("{} = \"{}\"; ", end, any("free", "charge", "refund"));
+    for (const std::string end : {"own", "node_fail", "late", "cancelled_before_start"}) {
+      if (!one_in(3)) continue;
+      const std::string rule = any("free", "charge", "refund");
+      text += fmt::format("{} = \"{}\"; ", end, rule);
+      if (end == "own") policy_.own_is_charged = rule != "free";
     }
     text += "};\n";
     std::string owners;
@@ -97,6 +102,53 @@ class MixedWorld {
   void crash() {
     world_.crash();
     world_.sync();
+  }
+
+  /// The settings that say what a run owes.
+  struct Policy {
+    std::string mechanism, charge;
+    bool own_is_charged = true;
+  };
+  /// The end of a run that was its own doing.
+  struct OwnEnd {
+    Policy policy;
+    Time elapsed = 0, limit = 0, longest_limit = 0;
+  };
+
+  void note_own_end(const FakeJob& job) {
+    const bool own = job.state != MARKET_JOB_NODE_FAIL && job.state != MARKET_JOB_PREEMPTED &&
+                     job.state != MARKET_JOB_BOOT_FAIL;
+    if (!own || job.start == 0 || job.end <= job.start) return;
+    own_ends_[{job.id, job.restart}] = {policy_, job.end - job.start - job.suspended,
+                                        Time{job.limit_min} * 60,
+                                        std::max(longest_[job.id], Time{job.limit_min} * 60)};
+  }
+
+  static bool is_auctions(const std::string& rule) {
+    return rule.starts_with("tycoon") || rule.starts_with("abacus") || rule.starts_with("dva") ||
+           rule.starts_with("fifo");
+  }
+
+  // What a run owes at least when its user chose how it ended.
+  void check_own_end(const ledger::Segment& bill, const Worth& worth, const OwnEnd& end) {
+    if (!end.policy.own_is_charged || bill.quoted == Money() || bill.note == "late") return;
+    const bool posted = !is_auctions(bill.mechanism);
+    if (posted && end.policy.charge == "reserved") {
+      EXPECT_EQ(bill.charged, bill.quoted) << bill.key.text();
+    } else if (posted) {
+      EXPECT_GE(
+          bill.charged.credits(),
+          bill.quoted.scaled(std::min(bill.elapsed, end.limit), end.longest_limit).credits() - 1e-6)
+          << bill.key.text();
+    } else if (bill.mechanism.starts_with("abacus") && end.policy.mechanism == "abacus") {
+      if (worth.budget) {
+        EXPECT_EQ(bill.charged, *worth.budget) << bill.key.text();
+      }
+    } else if (bill.mechanism.starts_with("tycoon") && end.policy.mechanism == "tycoon") {
+      if (worth.budget && *worth.budget > Money::from_micro(1000) && end.elapsed >= 10) {
+        EXPECT_GT(bill.charged, Money()) << bill.key.text();
+      }
+    }
   }
 
   FakeJob* any_job(std::initializer_list<int> states) {
@@ -183,6 +235,7 @@ class MixedWorld {
     expect_bill(job);
     world_.end(job, state);
     ran_[run] = {job.start, job.end};
+    note_own_end(job);
     const auto note = read_note(job.note);
     if (note && note->settled) told_[run] = note->charged;
   }
@@ -219,6 +272,7 @@ class MixedWorld {
     job->end = world_.now;
     job->ended_told = true;
     ran_[{job->id, job->restart}] = {job->start, job->end};
+    note_own_end(*job);
     crash();
     job->cores.clear();
   }
@@ -337,8 +391,11 @@ class MixedWorld {
     if (world_.jobs.size() != before) adopt_tasks();
     for (auto& [id, job] : world_.jobs) {
       if (job.state == MARKET_JOB_SUSPENDED) job.suspended += seconds;
-      if (job.ended_told && job.state > MARKET_JOB_SUSPENDED)
-        ran_[{id, job.restart}] = {job.start, job.end};
+      longest_[id] = std::max(longest_[id], Time{job.limit_min} * 60);
+      if (!job.ended_told || job.state <= MARKET_JOB_SUSPENDED) continue;
+      const bool is_new =
+          ran_.insert_or_assign({id, job.restart}, std::pair(job.start, job.end)).second;
+      if (is_new) note_own_end(job);
     }
     world_.now += seconds;
   }
@@ -378,9 +435,14 @@ class MixedWorld {
     const Worth& worth = worth_.at(run.first);
     EXPECT_LE(bill.charged, most(worth)) << bill.key.text();
     if (bill.promised_end == 0 && worth.value) {
-      const auto delay = static_cast<double>(bill.end - first_made_.at(run.first));
+      // What it lost while it overran its time limit does not count.
+      const auto own = own_ends_.find(run);
+      const Time over =
+          own == own_ends_.end() ? 0 : std::max<Time>(0, own->second.elapsed - own->second.limit);
+      const auto delay = static_cast<double>(bill.end - over - first_made_.at(run.first));
       EXPECT_LE(bill.charged.credits(), worth.value->value_at(delay) + 1e-6) << bill.key.text();
     }
+    if (own_ends_.contains(run)) check_own_end(bill, worth, own_ends_.at(run));
     if (told_.contains(run)) {
       EXPECT_EQ(bill.charged, told_.at(run)) << bill.key.text();
     }
@@ -413,12 +475,15 @@ class MixedWorld {
 
   SeededRandom random_;
   bool damaged_notes_;
+  Policy policy_;  // before world_, whose settings it is
   World world_;
   std::map<std::uint32_t, Worth> worth_;
   std::map<std::uint32_t, Time> first_made_;
   std::map<Run, ledger::Segment> bills_;
   std::map<Run, std::pair<Time, Time>> ran_;
-  std::map<Run, Money> told_;  // what the user reads in the note after the end
+  std::map<Run, OwnEnd> own_ends_;
+  std::map<std::uint32_t, Time> longest_;  // of the time limits a job had
+  std::map<Run, Money> told_;              // what the user reads in the note after the end
   std::set<Run> to_bill_;
   std::set<std::uint32_t> damaged_;
 };

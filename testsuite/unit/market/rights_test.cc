@@ -132,7 +132,6 @@ TEST_P(Rights, WhyIsForThoseConcerned) {
   job.note = answer.note.c_str();
   job.tres_req = "cpu=4,node=1,billing=4";
   job.size.min_cpus = job.size.tasks = 4;
-  job.cancelled_by = UINT32_MAX;
   world.market().pass(&job, 1, nullptr, 0, kStart);
   const char* const why = R"({"verb":"why","job":"7"})";
   const char* const rebid = R"({"verb":"rebid","job":"7","budget":"70"})";

@@ -89,7 +89,6 @@ class Threads : public ::testing::Test {
     record.note = job.note.c_str();
     record.tres_req = record.tres_alloc = "cpu=1,node=1,billing=1";
     record.size.min_cpus = record.size.tasks = 1;
-    record.cancelled_by = UINT32_MAX;
     return record;
   }
 

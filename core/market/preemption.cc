@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Runs that Slurm ends or suspends for another job. Where that one is of the same user or account,
+// its owner ended the run as if he had cancelled it. Slurm tells only after the end for whom it
+// was, so the bill waits for the next pass.
+#include <algorithm>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+#include "core/util/account_name.h"
+
+namespace market {
+namespace {
+
+constexpr Time kGrace = 300;  // seconds before the end that Slurm may have begun to make room
+constexpr Time kSkew = 1;     // seconds by which two looks at the clock differ
+
+bool overlap(const Placement& a, const Placement& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Seat& seat) {
+    return std::any_of(b.begin(), b.end(), [&](const Seat& other) {
+      return other.node == seat.node && other.cores.overlaps(seat.cores);
+    });
+  });
+}
+
+bool is_own(const Job& job, std::uint32_t uid, std::string_view account) {
+  return uid == job.bid.uid || lower_case(account) == job.bid.account;
+}
+
+}  // namespace
+
+void Market::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  preemptors_.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const market_preemptor_t& told = preemptors[i];
+    preemptors_.push_back(
+        {told.job_id, told.uid, std::string(or_empty(told.account)), told.since, told.start});
+  }
+}
+
+// Whether the bill of this end must wait until a pass knows for whom it was.
+bool Market::await_preemptor(Job& job, const market_job_t& ended) {
+  const bool ran = ended.start > 0 && ended.end > ended.start;
+  if (job.preempted) return ended.restart == job.restart;
+  if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.resettle || job.phase == Phase::kEnded)
+    return false;
+  job.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
+                               std::string(or_empty(ended.tres_alloc))};
+  if (ended.alloc_count > 0)
+    job.placement = placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());
+  wants_preemptors_ = true;
+  return true;
+}
+
+void Market::judge_preemptions(const market_job_t* jobs, std::size_t count, Time now) {
+  if (!wants_preemptors_) return;
+  wants_preemptors_ = false;
+  std::vector<Job*> preempted;
+  for (auto& [id, job] : jobs_) {
+    if (job.preempted) preempted.push_back(&job);
+  }
+  std::sort(preempted.begin(), preempted.end(),
+            [](const Job* a, const Job* b) { return a->id < b->id; });
+  for (Job* job : preempted) settle_preempted(*job, is_for_own(*job, jobs, count), now);
+  preemptors_.clear();
+}
+
+// Slurm marks whom it makes room for when it begins to, which is just before the end or, with a
+// time of grace, some time before. Gang scheduling sets no mark: then it is who started there.
+bool Market::is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const {
+  const Time end = job.preempted->end;
+  Time latest = 0;
+  bool for_own = false;
+  for (const Preemptor& other : preemptors_) {
+    const bool started_before = other.start != 0 && other.start < end - kSkew;
+    if (other.job_id == job.id || started_before || other.since > end + kSkew ||
+        other.since < std::max(latest, end - kGrace)) {
+      continue;
+    }
+    const bool own = is_own(job, other.uid, other.account);
+    for_own = own || (for_own && other.since == latest);
+    latest = other.since;
+  }
+  if (latest != 0) return for_own;
+  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  return std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
+    return seen.state == MARKET_JOB_RUNNING && seen.job_id != job.id && seen.start >= end - kSkew &&
+           is_own(job, seen.uid, or_empty(seen.account)) &&
+           overlap(job.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
+  });
+}
+
+void Market::settle_preempted(Job& job, bool for_own, Time now) {
+  job.preempted->for_own = for_own;
+  const PreemptedRun run = *job.preempted;
+  market_job_t ended{};
+  ended.job_id = job.id;
+  ended.restart = job.restart;
+  ended.state = MARKET_JOB_PREEMPTED;
+  ended.start = run.start;
+  ended.end = run.end;
+  ended.suspended_s = run.suspended;
+  ended.tres_alloc = run.tres.c_str();
+  settle(job, ended, now);
+  if (!in_pass_) return;
+  orders_.add(MARKET_SET_NOTE, job.id).text = orders_.keep(job.settled_note);
+  if (std::string bill = wanted_bill(job.settled_note); !bill.empty())
+    orders_.add(MARKET_SET_BILL, job.id).text = orders_.keep(std::move(bill));
+}
+
+// A run that its owner's other job suspends is not late by the cluster's fault.
+void Market::see_own_suspensions(const market_job_t* jobs, std::size_t count) {
+  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (jobs[i].state != MARKET_JOB_SUSPENDED) continue;
+    const auto found = jobs_.find(jobs[i].job_id);
+    if (found == jobs_.end() || found->second.missed) continue;
+    Job& job = found->second;
+    job.missed = std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
+      return seen.state == MARKET_JOB_RUNNING && is_own(job, seen.uid, or_empty(seen.account)) &&
+             overlap(job.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
+    });
+  }
+}
+
+}  // namespace market
