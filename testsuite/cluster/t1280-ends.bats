@@ -47,9 +47,10 @@ owes() {
 }
 
 @test "own requeue, then scancel: both runs owe" {
-  run_bid 50 -n 4 --requeue --wrap 'scontrol requeue $SLURM_JOB_ID; sleep 50'
+  run_bid 50 -n 4 --requeue --wrap 'sleep 3; scontrol requeue $SLURM_JOB_ID; sleep 50'
   owes REQUEUED 4
   cluster_wait_state RUNNING "$JOB" 60
+  sleep 2
   cluster_as games scancel "$JOB"
   owes CANCELLED 4 1
 }
@@ -121,12 +122,13 @@ preempted_by() {
   for mechanism in abacus tycoon dva; do
     cluster_reset mechanism "$mechanism"
     refused "a budget of 0 buys nothing" games -A physics -n 1 -t 1 --budget=0 --wrap true
-    refused "the value would be 0" games -A physics -n 1 -t 1 --value=400:0:1 --wrap true
+    refused "the value would be 0" games -A physics -n 1 -t 10 --value=400:0:1 --wrap true
   done
 }
 
 @test "all is well" {
-  scancel -u games -u daemon
-  cluster_wait 30 cluster_no_jobs
+  scancel -u games
+  scancel -u daemon
+  cluster_wait 30 cluster_no_jobs || { squeue && false; }
   all_is_well
 }

@@ -112,6 +112,8 @@ class MixedWorld {
   /// The end of a run that was its own doing.
   struct OwnEnd {
     Policy policy;
+    std::string rule;  ///< that its user reads in the note, as is the price
+    Money quoted;
     Time elapsed = 0, limit = 0, longest_limit = 0;
   };
 
@@ -119,7 +121,11 @@ class MixedWorld {
     const bool own = job.state != MARKET_JOB_NODE_FAIL && job.state != MARKET_JOB_PREEMPTED &&
                      job.state != MARKET_JOB_BOOT_FAIL;
     if (!own || job.start == 0 || job.end <= job.start) return;
-    own_ends_[{job.id, job.restart}] = {policy_, job.end - job.start - job.suspended,
+    const auto note = read_note(job.note);
+    own_ends_[{job.id, job.restart}] = {policy_,
+                                        note ? note->rule : "",
+                                        note ? note->price : Money(),
+                                        job.end - job.start - job.suspended,
                                         Time{job.limit_min} * 60,
                                         std::max(longest_[job.id], Time{job.limit_min} * 60)};
   }
@@ -132,13 +138,15 @@ class MixedWorld {
   // What a run owes at least when its user chose how it ended.
   void check_own_end(const ledger::Segment& bill, const Worth& worth, const OwnEnd& end) {
     if (!end.policy.own_is_charged || bill.quoted == Money() || bill.note == "late") return;
+    // Where a crash lost that the bid was sold anew, its row still tells the first sale.
+    if (end.rule != bill.mechanism) return;
     const bool posted = !is_auctions(bill.mechanism);
     if (posted && end.policy.charge == "reserved") {
-      EXPECT_EQ(bill.charged, bill.quoted) << bill.key.text();
+      EXPECT_EQ(bill.charged, end.quoted) << bill.key.text();
     } else if (posted) {
       EXPECT_GE(
           bill.charged.credits(),
-          bill.quoted.scaled(std::min(bill.elapsed, end.limit), end.longest_limit).credits() - 1e-6)
+          end.quoted.scaled(std::min(bill.elapsed, end.limit), end.longest_limit).credits() - 1e-6)
           << bill.key.text();
     } else if (bill.mechanism.starts_with("abacus") && end.policy.mechanism == "abacus") {
       if (worth.budget) {
