@@ -58,6 +58,30 @@ static const uint32_t* node_indices(bitstr_t* bits, arena_t* arena, uint32_t* co
   return out;
 }
 
+// What the partition sets itself, or what holds for all.
+static uint16_t own_or_general(uint16_t own, uint16_t general) {
+  return own == NO_VAL16 ? general : own;
+}
+
+static market_partition_rules_t rules_of(const part_record_t* part) {
+  uint16_t preempt = own_or_general(part->preempt_mode, slurm_conf.preempt_mode);
+  uint16_t over_time = own_or_general(part->over_time_limit, slurm_conf.over_time_limit);
+
+  return (market_partition_rules_t){
+      .priority_tier = part->priority_tier,
+      .preemptable = (preempt & ~PREEMPT_MODE_GANG) != PREEMPT_MODE_OFF,
+      .forced_share = part->max_share & SHARED_FORCE ? part->max_share & ~SHARED_FORCE : 0,
+      .overrun_s = slurm_conf.kill_wait + over_time * 60u,
+  };
+}
+
+static void read_preemption(market_cluster_t* cluster) {
+  bool any = (slurm_conf.preempt_mode & ~PREEMPT_MODE_GANG) != PREEMPT_MODE_OFF;
+
+  cluster->preempts_by_tier = any && !xstrcmp(slurm_conf.preempt_type, "preempt/partition_prio");
+  cluster->preempts_by_qos = any && !xstrcmp(slurm_conf.preempt_type, "preempt/qos");
+}
+
 static void read_partitions(market_cluster_t* cluster, arena_t* arena) {
   market_partition_t* parts = arena_array(arena, list_count(part_list), sizeof(*parts));
   list_itr_t* each = list_iterator_create(part_list);
@@ -74,6 +98,7 @@ static void read_partitions(market_cluster_t* cluster, arena_t* arena) {
     out->default_time_min =
         part->default_time == NO_VAL || part->default_time == INFINITE ? 0 : part->default_time;
     out->nodes = node_indices(part->node_bitmap, arena, &out->node_count);
+    out->rules = rules_of(part);
   }
   list_iterator_destroy(each);
   cluster->partitions = parts;
@@ -166,7 +191,9 @@ static uint64_t mix_number(uint64_t digest, uint64_t number) {
 
 // FNV-1a over all that the market is told, so that it is told only what changed.
 static uint64_t digest_of(const market_cluster_t* cluster) {
-  uint64_t digest = UINT64_C(14695981039346656037) ^ cluster->associations_enforced;
+  uint64_t digest = UINT64_C(14695981039346656037) ^
+                    (cluster->associations_enforced + cluster->preempts_by_tier * 2 +
+                     cluster->preempts_by_qos * 4);
 
   for (uint32_t i = 0; i < cluster->node_count; i++) {
     const market_node_t* node = &cluster->nodes[i];
@@ -184,6 +211,9 @@ static uint64_t digest_of(const market_cluster_t* cluster) {
     digest = mix_number(digest, part->is_default * 2 + part->up);
     digest = mix_number(digest, part->max_time_min * UINT64_C(4294967296) + part->default_time_min);
     digest = mix(digest, part->nodes, part->node_count * sizeof(*part->nodes));
+    digest = mix_number(digest, part->rules.priority_tier * 2 + part->rules.preemptable);
+    digest =
+        mix_number(digest, part->rules.forced_share * UINT64_C(4294967296) + part->rules.overrun_s);
   }
   for (uint32_t i = 0; i < cluster->reservation_count; i++) {
     const market_foreign_resv_t* resv = &cluster->reservations[i];
@@ -212,6 +242,7 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   read_nodes(&cluster, arena);
   read_partitions(&cluster, arena);
   read_reservations(&cluster, now, arena);
+  read_preemption(&cluster);
   cluster.associations_enforced = accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS;
   digest = digest_of(&cluster);
   if (digest == told_digest) return;

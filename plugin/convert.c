@@ -196,6 +196,13 @@ uint32_t convert_array_count(const char* text) {
   return count ? count : 1;
 }
 
+uint32_t convert_array_throttle(const char* text) {
+  const char* limit = text ? strchr(text, '%') : NULL;
+  long value = limit ? strtol(limit + 1, NULL, 10) : 0;
+
+  return value > 0 && value < NO_VAL ? value : 0;
+}
+
 int convert_state(uint32_t job_state) {
   static const int states[JOB_END] = {
       [JOB_PENDING] = MARKET_JOB_PENDING,     [JOB_RUNNING] = MARKET_JOB_RUNNING,
@@ -292,16 +299,27 @@ static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t
   out->allocs = allocs;
 }
 
-// Whether what the job waits for is of its owner's making: a dependency, the limit of an array, a
-// limit of the association or QOS, licenses. Such a wait may not count as the cluster being late.
+// Whether what the job waits for is of its owner's making: a dependency, a limit of the association
+// or QOS, licenses. Such a wait may not count as the cluster being late.
 static bool waits_for_its_own(const job_record_t* job) {
   const char* reason;
 
   if (job->bit_flags & JOB_DEPENDENT) return true;
   if (!IS_JOB_PENDING(job)) return false;
   reason = compat_reason_text(job->state_reason);
-  return !xstrcmp(reason, "JobArrayTaskLimit") || !xstrcmp(reason, "Licenses") ||
-         !xstrncmp(reason, "Assoc", 5) || !xstrncmp(reason, "QOS", 3);
+  return !xstrcmp(reason, "Licenses") || !xstrncmp(reason, "Assoc", 5) ||
+         !xstrncmp(reason, "QOS", 3);
+}
+
+// The limit of the job's array as it is now; the reason that Slurm shows for it may be old.
+static void convert_throttle(const job_record_t* job, market_job_t* out) {
+  const job_record_t* base;
+
+  if (!job->array_job_id) return;
+  base = find_job_record(job->array_job_id);
+  if (!base || !base->array_recs) return;
+  out->array_throttle = base->array_recs->max_run_tasks;
+  out->array_full = out->array_throttle && base->array_recs->tot_run_tasks >= out->array_throttle;
 }
 
 static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out) {
@@ -316,6 +334,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .uid = job->user_id,
       .state = convert_state(job->job_state),
       .held = job->priority == 0,
+      .held_by_site = job->priority == 0 && job->state_reason != WAIT_HELD_USER,
       .dependent = waits_for_its_own(job),
       .deadline = job->deadline == (time_t)NO_VAL ? 0 : job->deadline,
       .time_limit_min = job->time_limit == NO_VAL ? 0 : job->time_limit,
@@ -331,6 +350,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
   };
   if (job->array_recs && job->array_recs->task_id_bitmap && job->array_task_id == NO_VAL)
     out->array_tasks_pending = job->array_recs->task_cnt;
+  convert_throttle(job, out);
   if (details) {
     out->submit = details->submit_time;
     out->begin = details->begin_time;

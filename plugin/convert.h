@@ -22,6 +22,9 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
 // How many tasks "0-15%4" or "1,3,5-9:2" means; 0 when `text` is NULL, 1 when Slurm will refuse it.
 uint32_t convert_array_count(const char* text);
 
+// How many of them may run at a time; 0: all.
+uint32_t convert_array_throttle(const char* text);
+
 // A job that is in the queue or runs.
 void convert_job(job_record_t* job, time_t now, arena_t* arena, market_job_t* out);
 

@@ -80,6 +80,7 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .begin = no_time_if_unset(request->begin_time),
       .deadline = no_time_if_unset(request->deadline),
       .array_tasks = convert_array_count(request->array_inx),
+      .array_throttle = convert_array_throttle(request->array_inx),
       .het = request->het_job_offset != NO_VAL,
       .held = request->priority == 0,
       .interactive = !request->script,
@@ -225,6 +226,7 @@ static int judge_change(const job_desc_msg_t* change, const job_record_t* job, u
   market_change_t asked = {
       .job_id = job->job_id,
       .uid = uid,
+      .owner_uid = job->user_id,
       .is_operator = is_operator(uid),
       .release = change->priority != NO_VAL && change->priority != 0,
       .time_limit_min = zero_if_unset(change->time_limit),

@@ -51,6 +51,7 @@ enum market_verdict {
 #define MARKET_REASON_MAX 1024 /* why a change is refused */
 #define MARKET_NOTE_MAX 4096
 #define MARKET_BILL_MAX 200
+#define MARKET_UNCOUNTABLE UINT32_MAX
 
 /* ---- life ---- */
 
@@ -95,12 +96,21 @@ typedef struct market_node {
   bool usable;          /* up, not drained, not draining, not failing */
 } market_node_t;
 
+/* What lets Slurm break a promise in a partition. */
+typedef struct market_partition_rules {
+  uint32_t priority_tier;
+  bool preemptable;      /* PreemptMode is not OFF */
+  uint32_t forced_share; /* OverSubscribe=FORCE: jobs on one core; else 0 */
+  uint32_t overrun_s;    /* that a job may go on after its time limit */
+} market_partition_rules_t;
+
 typedef struct market_partition {
   const char* name;
   bool is_default, up;
   uint32_t max_time_min, default_time_min; /* 0: no limit, no default */
   const uint32_t* nodes;                   /* indices into the nodes */
   uint32_t node_count;
+  market_partition_rules_t rules;
 } market_partition_t;
 
 /* A part of a node that is held. */
@@ -129,6 +139,7 @@ typedef struct market_cluster {
   const market_foreign_resv_t* reservations;
   uint32_t reservation_count;
   bool associations_enforced; /* Slurm itself decides who may use an account */
+  bool preempts_by_tier, preempts_by_qos;
 } market_cluster_t;
 
 /* The nodes, partitions and foreign reservations as they are now. Everything is copied. Call before
@@ -168,6 +179,7 @@ typedef struct market_submission {
   uint32_t time_limit_min;
   int64_t begin, deadline;
   uint32_t array_tasks;               /* 0: not an array */
+  uint32_t array_throttle;            /* tasks that may run at a time; 0: all */
   bool het;                           /* a component of a heterogeneous job */
   bool held;                          /* submitted with --hold */
   bool interactive;                   /* salloc or srun: no script */
@@ -193,7 +205,8 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
 
 typedef struct market_change {
   uint32_t job_id;
-  uint32_t uid;
+  uint32_t uid;       /* who asks */
+  uint32_t owner_uid; /* whose job it is */
   bool is_operator;
   bool unbid;              /* the job carries no bid; then only `partition` is looked at */
   bool release;            /* priority was set (scontrol release) */
@@ -233,11 +246,14 @@ typedef struct market_job {
   uint32_t job_id, array_job_id, array_task_id; /* array ids 0 and UINT32_MAX when not a task */
   uint32_t
       array_tasks_pending; /* > 0: the record that still stands for that many tasks of an array */
+  uint32_t array_throttle; /* tasks of its array that may run at a time; 0: all */
+  bool array_full;         /* as many run */
   uint32_t restart;
   uint32_t uid;
-  int state;      /* enum market_job_state */
-  bool held;      /* priority 0 */
-  bool dependent; /* waits for its own: a dependency, an array or account limit, licenses */
+  int state;         /* enum market_job_state */
+  bool held;         /* priority 0 */
+  bool held_by_site; /* by an operator or by Slurm, not by its owner */
+  bool dependent;    /* waits for its own: a dependency, an account's limit, licenses */
   int64_t submit, begin, deadline;
   int64_t start, end;  /* running: expected end; ended: the real one; pending: 0 */
   int64_t suspended_s; /* seconds spent suspended so far */
@@ -247,6 +263,8 @@ typedef struct market_job {
   const char *note, *state_desc, *resv_name; /* note: as the market wrote it last */
   const char *tres_req, *tres_alloc;         /* tres_fmt_req_str, tres_fmt_alloc_str */
   market_size_t size;
+  uint32_t counted_cpus, counted_nodes; /* what Slurm would allocate to it; CPUs 0: not
+                                           asked, MARKET_UNCOUNTABLE: it has no place for it now */
   const market_alloc_t*
       allocs; /* running, suspended or ended after a run, where Slurm still knows */
   uint32_t alloc_count;
@@ -265,6 +283,9 @@ bool market_wants_job(int state, const char* note);
  * then. Cheap. */
 bool market_wants_ended_jobs(void);
 
+/* Whether Slurm's own count of a pending job's CPUs is still wanted. Cheap. */
+bool market_wants_count(uint32_t job_id, const char* note);
+
 enum market_order_kind {
   MARKET_SET_PRIORITY, /* site_factor := number (without NICE_OFFSET), priority recomputed */
   MARKET_HOLD,         /* hold, state_desc := text, which is seen by everybody: a code */
@@ -272,7 +293,7 @@ enum market_order_kind {
   MARKET_RESERVE,      /* create reservation `name` for uid, [start, end) on allocs */
   MARKET_EXTEND,       /* move the end of reservation `name` to `end` */
   MARKET_UNRESERVE,  /* delete reservation `name`; a pending job bound to it is unbound, not held */
-  MARKET_BIND,       /* bind job to reservation `name` */
+  MARKET_BIND,       /* bind job to reservation `name`; fails when Slurm could not start it there */
   MARKET_UNBIND,     /* take the job out of its reservation */
   MARKET_SPLIT,      /* split every pending task of the array record into a record of its own */
   MARKET_SET_NOTE,   /* note := text */

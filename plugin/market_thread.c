@@ -10,9 +10,11 @@
 #include "plugin/market.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
+#include "plugin/slurm_count.h"
 
 // Wake-ups that come in a burst share one pass.
-enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600 };
+// Slurm's counts of new jobs take as long in one pass, at most one count longer.
+enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
 
 static pthread_t thread;
 static bool running;
@@ -77,11 +79,20 @@ static void move_old_notes(void) {
   list_iterator_destroy(each);
 }
 
+static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* out) {
+  if (!IS_JOB_PENDING(job) || now_us() >= until_us ||
+      !market_wants_count(job->job_id, note_of(job)))
+    return;
+  if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
+    out->counted_cpus = MARKET_UNCOUNTABLE;
+}
+
 // The jobs the market wants, in the arena.
 static market_job_t* gather_jobs(time_t now, size_t* count) {
   market_job_t* jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
   list_itr_t* each = list_iterator_create(job_list);
   bool ended_too = market_wants_ended_jobs();
+  int64_t count_until_us = now_us() + COUNTING_US;
   job_record_t* job;
 
   *count = 0;
@@ -92,10 +103,12 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
         !market_wants_job(convert_state(job->job_state), note_of(job)))
       continue;
     keep_whole_time(job);
-    if (ended)
+    if (ended) {
       convert_ended_job(job, now, &arena, &jobs[(*count)++]);
-    else
-      convert_job(job, now, &arena, &jobs[(*count)++]);
+    } else {
+      convert_job(job, now, &arena, &jobs[*count]);
+      count_if_wanted(job, count_until_us, &jobs[(*count)++]);
+    }
   }
   list_iterator_destroy(each);
   return jobs;

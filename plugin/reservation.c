@@ -7,6 +7,7 @@
 
 #include "plugin/cluster.h"
 #include "plugin/compat/reservation_api.h"
+#include "plugin/slurm_count.h"
 #include "src/common/uid.h"
 
 enum { CORES_PER_WORD = 64 };
@@ -81,14 +82,15 @@ static bool job_holds(const job_record_t* job, const place_t* place) {
   return false;
 }
 
-static bool jobs_in_the_way(const place_t* place, time_t start) {
+// Other jobs than the one that the place is for.
+static bool jobs_in_the_way(const place_t* place, time_t start, uint32_t own) {
   list_itr_t* each = list_iterator_create(job_list);
   job_record_t* job;
   bool found = false;
 
   while (!found && (job = list_next(each))) {
     if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) continue;
-    found = job->end_time > start && job_holds(job, place);
+    found = job->job_id != own && job->end_time > start && job_holds(job, place);
   }
   list_iterator_destroy(each);
   return found;
@@ -201,7 +203,8 @@ const char* reservation_create(const market_order_t* order, time_t now) {
   if (order->end <= start) return "its time is over";
   if (resv_list && find_resv_name((char*)order->name)) return "there is one of that name";
   why = make_place(order, &place);
-  if (!why && jobs_in_the_way(&place, start)) why = "jobs hold some of the cores at that time";
+  if (!why && jobs_in_the_way(&place, start, order->job_id))
+    why = "jobs hold some of the cores at that time";
   if (!why && reservations_in_the_way(&place, start, order->end, now))
     why = "another reservation holds some of the cores at that time";
   if (!why) why = create_at(order, &place, start);
@@ -257,6 +260,7 @@ const char* reservation_delete(const char* name) {
 
 const char* reservation_bind(job_record_t* job, const char* name) {
   slurmctld_resv_t* resv = find(name);
+  const char* why;
   int code;
 
   if (!resv) return "no such reservation";
@@ -269,6 +273,11 @@ const char* reservation_bind(job_record_t* job, const char* name) {
   if (code != SLURM_SUCCESS) {
     reservation_unbind(job);
     return slurm_strerror(code);
+  }
+  why = slurm_start_refused(job, resv->start_time);
+  if (why) {
+    reservation_unbind(job);
+    return why;
   }
   last_job_update = time(NULL);
   return NULL;

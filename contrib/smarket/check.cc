@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
@@ -13,7 +15,7 @@
 namespace market::smarket {
 namespace {
 
-enum class Verdict { kOk, kFault, kSkipped };
+enum class Verdict { kOk, kWarning, kFault, kSkipped };
 
 struct Finding {
   std::string part;
@@ -25,6 +27,8 @@ const char* name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk:
       return "ok";
+    case Verdict::kWarning:
+      return "warning";
     case Verdict::kFault:
       return "fault";
     case Verdict::kSkipped:
@@ -82,22 +86,27 @@ Finding check_books(const Common& common) {
           fmt::format("{}; {}", totals, fmt::join(report->faults, "; "))};
 }
 
-Finding check_market() {
+// What slurmctld's market says of itself, and of settings with which it cannot keep promises.
+std::vector<Finding> check_market() {
   const auto answer = ask_market({{"verb", "status"}});
-  if (!answer) return {"market", Verdict::kFault, answer.error().text};
+  if (!answer) return {{"market", Verdict::kFault, answer.error().text}};
   std::string text = answer->value("text", std::string("answers"));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::string line;
   for (const char c : text) line += c == '\n' ? std::string("; ") : std::string(1, c);
   const bool in_force = !answer->value("config_refused", false);
-  return {"market", answer->value("usable", true) && in_force ? Verdict::kOk : Verdict::kFault,
-          line};
+  std::vector<Finding> findings{
+      {"market", answer->value("usable", true) && in_force ? Verdict::kOk : Verdict::kFault, line}};
+  for (const auto& warning : answer->value("warnings", nlohmann::json::array()))
+    findings.push_back({"slurm.conf", Verdict::kWarning, warning.get<std::string>()});
+  return findings;
 }
 
 }  // namespace
 
 int check(const Common& common) {
-  const Finding findings[] = {check_config(common), check_books(common), check_market()};
+  std::vector<Finding> findings{check_config(common), check_books(common)};
+  for (Finding& finding : check_market()) findings.push_back(std::move(finding));
   bool faulty = false;
   nlohmann::json list = nlohmann::json::array();
   for (const Finding& finding : findings) {

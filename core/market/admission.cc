@@ -197,6 +197,7 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   draft.wanted_deadline = submission.deadline;
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
+  draft.throttle = submission.array_throttle;
   if (draft.tasks > config_.max_array_tasks) {
     return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks,
                             config_.max_array_tasks));
@@ -240,8 +241,25 @@ std::string worthless_text(const Bid& bid) {
 
 }  // namespace
 
-// Tasks are placed one after the other and booked at once, so each sees what its sisters took. When
-// one of them cannot be had, everything is taken back.
+// Why the next task has no place at a price that the bid covers.
+std::string Market::refusal_of(const Draft& draft, const Group& group, Time now) {
+  const Found& found = *group.missing;
+  const auto placed = static_cast<std::uint32_t>(group.tasks.size());
+  std::string text;
+  if (found.choice && draft.bid.worth.budget) {
+    text = fmt::format("needs {}{}, budget is {}.", found.choice->price.to_string(),
+                       draft.array ? " per task" : "", draft.bid.worth.budget->to_string());
+  } else if (draft.bid.worth.value && !found.for_sale) {
+    text = "at every start in the window the job's value is below its price.";
+  } else {
+    text = no_place_text(found.for_sale, found.capped, placed, draft.tasks);
+    if (draft.throttle != 0 && draft.throttle < draft.tasks)
+      text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
+  }
+  return text + alternatives(draft, now);
+}
+
+// When one task cannot be had, all are given back.
 Answer Market::decide(Draft draft, Time now) {
   Provisional provisional;
   provisional.token = next_token();
@@ -252,84 +270,33 @@ Answer Market::decide(Draft draft, Time now) {
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
   const Money available = funds_.available(draft.bid.account);
-  Spans full;
-  Wish wish = wish_for(draft.bid, now);
-  wish.full = &full;
-  Choice last;
-  Money total;
-  Money needed;
-  std::string refusal;
-  for (std::uint32_t task = 0; task < draft.tasks; ++task) {
-    Found found;
-    if (auction_ != nullptr) {
-      if (is_worthless(draft.bid, now, now)) {
-        refusal = worthless_text(draft.bid);
-        break;
-      }
-      found = entry(draft.bid, now);
-    } else if (task > 0) {
-      found.choice = once_more(request, last, now);
-    }
-    if (!found.choice) found = find(request, wish, now);
-    if (auction_ == nullptr && (!found.choice || !affordable(draft.bid, now, *found.choice))) {
-      const std::string what = draft.array ? " per task" : "";
-      if (found.choice) {
-        refusal = fmt::format("needs {}{}, budget is {}.", found.choice->price.to_string(), what,
-                              draft.bid.worth.budget->to_string());
-      } else if (draft.bid.worth.value && !found.for_sale) {
-        refusal = "at every start in the window the job's value is below its price.";
-      } else {
-        refusal = no_place_text(found.for_sale, found.capped, task, draft.tasks);
-      }
-      refusal += alternatives(draft, found, now);
-      needed = found.choice ? found.choice->price : Money();
-      break;
-    }
-    const Money price = found.choice->price;
-    needed = std::max(needed, price);
-    last.start = found.choice->start;
-    last.price = price;
-    total += price;
-    const bool funded = total <= available;
-    if (!funded && config_.arrays == ArrayFunding::kPerTask && draft.array) total -= price;
-    Terms terms{price, found.choice->start,
-                found.choice->start + request.duration + config_.start_slack,
-                std::string(mechanism_->rule()), found.choice->free_after};
-    if (auction_ != nullptr) terms.promised_end = 0;
-    if (funded && auction_ == nullptr) {
-      bookings_.book(booking_key(provisional.token, task), found.choice->placement, terms.start,
-                     terms.promised_end);
-      mechanism_->promise(request, terms.start);
-    }
-    provisional.tasks.push_back(
-        {std::move(terms), std::move(found.choice->placement), funded, false});
-  }
+  if (auction_ != nullptr && is_worthless(draft.bid, now, now))
+    return refuse(worthless_text(draft.bid));
+  Group group = place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
   const bool per_task = draft.array && config_.arrays == ArrayFunding::kPerTask;
-  const bool short_of_funds = std::any_of(provisional.tasks.begin(), provisional.tasks.end(),
-                                          [](const auto& task) { return !task.funded; });
-  const bool none_funded = std::none_of(provisional.tasks.begin(), provisional.tasks.end(),
-                                        [](const auto& task) { return task.funded; });
-  const bool lacks_funds = refusal.empty() && short_of_funds &&
+  const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
+  const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
+  const bool short_of_funds = !std::all_of(group.tasks.begin(), group.tasks.end(), is_funded);
+  const bool lacks_funds = !group.missing && short_of_funds &&
                            config_.no_funds == NoFunds::kRefuse && (!per_task || none_funded);
-  if (lacks_funds) {
-    const Money sum = per_task ? needed : total;
-    refusal = fmt::format("needs {}, available {} on {}", sum.to_string(), available.to_string(),
+  std::string refusal;
+  Money needed;
+  if (group.missing) {
+    take_back(group, request, provisional.token);
+    refusal = refusal_of(draft, group, now);
+    if (group.missing->choice) needed = group.missing->choice->price;
+  } else if (lacks_funds) {
+    needed = per_task ? group.dearest : group.total;
+    refusal = fmt::format("needs {}, available {} on {}", needed.to_string(), available.to_string(),
                           draft.bid.account);
   }
-  const bool all_or_nothing = !refusal.empty() || (short_of_funds && !per_task);
-  if (all_or_nothing) {
-    for (std::size_t task = 0; task < provisional.tasks.size(); ++task) {
-      if (!provisional.tasks[task].funded) continue;
-      provisional.tasks[task].funded = false;
-      bookings_.cancel(booking_key(provisional.token, task));
-      mechanism_->release(request, provisional.tasks[task].terms.start,
-                          provisional.tasks[task].terms.start);
-    }
-  }
+  if (!refusal.empty() || (short_of_funds && !per_task))
+    take_back(group, request, provisional.token);
   if (!refusal.empty()) {
     if (!lacks_funds) teach_refused(draft, needed, now);
     return refuse(refusal);
   }
+  provisional.tasks = std::move(group.tasks);
   return accept(draft, std::move(provisional), now);
 }
 

@@ -260,6 +260,12 @@ bool market_wants_job(int state, const char* note) {
   return state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED || market_is_note(note);
 }
 
+bool market_wants_count(uint32_t job_id, const char* note) {
+  return with_market("market_wants_count", false, [&](market::Market& market) {
+    return market.wants_count(job_id, market::or_empty(note));
+  });
+}
+
 bool market_wants_ended_jobs(void) {
   return with_market("market_wants_ended_jobs", false,
                      [](market::Market& market) { return market.wants_ended_jobs(); });

@@ -19,6 +19,7 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     if (refusal) text = prefixed(*refusal);
     return refusal ? MARKET_REJECTED : MARKET_NO_BID;
   }
+  note_change(change, now);
   const auto found = jobs_.find(change.job_id);
   if (found == jobs_.end() || found->second.phase == Phase::kEnded) return MARKET_NO_BID;
   if (!ready()) {
@@ -102,6 +103,12 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     return fmt::format("the job could not be done by {}",
                        format_time_short(request.deadline + config_.start_slack, now));
   }
+  if (!job.owner_changed &&
+      !job.terms.auctioned()) {  // an operator's change costs its owner nothing
+    const Time last = request.deadline - request.duration;
+    if (earliest_place(request, request.earliest, last, booking_key(job))) return std::nullopt;
+    return std::string("no nodes are free long enough in the window the job would have");
+  }
   if (auction_ != nullptr) {
     const Money most = most_it_costs(bid);
     const Money can_pay =
@@ -151,6 +158,7 @@ std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const Bid
   job.texts = texts;
   job.note_due = true;
   if (job.phase != Phase::kWaiting) return std::nullopt;
+  job.start_failures = 0;
   Request request = job.bid.request;
   request.earliest = std::max(request.earliest, now);
   if (renegotiate(job, request, 0, now)) job.release_due = !job.user_held;

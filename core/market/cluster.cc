@@ -99,8 +99,9 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   partitions_.clear();
   for (std::uint32_t i = 0; i < cluster.partition_count; ++i) {
     const market_partition_t& from = cluster.partitions[i];
-    Partition partition{std::string(or_empty(from.name)), from.is_default, from.up,
-                        from.max_time_min * Time{60}, from.default_time_min * Time{60}};
+    Partition partition{
+        std::string(or_empty(from.name)), from.is_default, from.up, from.max_time_min * Time{60},
+        from.default_time_min * Time{60}, from.rules};
     for (std::uint32_t k = 0; k < from.node_count; ++k) {
       if (from.nodes[k] < nodes.size()) nodes[from.nodes[k]].partitions.insert(partition.name);
     }
@@ -131,6 +132,8 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
   }
   associations_enforced_ = cluster.associations_enforced;
+  preempts_by_tier_ = cluster.preempts_by_tier;
+  preempts_by_qos_ = cluster.preempts_by_qos;
   cluster_known_ = true;
   rooms_known_ = false;
   places_due_ = true;

@@ -50,6 +50,7 @@ void identify(Job& job, const market_job_t& seen) {
   job.user = or_empty(seen.user);
   job.tres_text = or_empty(seen.tres_req);
   job.bid.uid = seen.uid;
+  job.throttle = seen.array_throttle;
 }
 
 Job* Market::welcome(const market_job_t& seen, Time now) {
@@ -102,15 +103,26 @@ void Market::take_task(Job& job, Provisional& provisional) {
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
+  job.told = true;
   funds_.unpend(job.bid.account, Delta{Money(), job.terms.price});
 }
 
+// Whether two requests differ in nothing that has a price.
 bool Market::same_price_basis(const Request& a, const Request& b) const {
-  return a.duration == b.duration && a.partition == b.partition && a.demand.tres == b.demand.tres;
+  const auto priced = [this](Tres tres) {
+    if (config_.configurations.empty())
+      std::erase_if(tres,
+                    [this](const auto& entry) { return config_.weight_of(entry.first) <= 0; });
+    return tres;
+  };
+  return a.duration == b.duration && a.partition == b.partition &&
+         priced(a.demand.tres) == priced(b.demand.tres);
 }
 
 void Market::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
   const std::string token = provisional.token;
+  const auto [counted_cpus, counted_nodes] =
+      std::pair(provisional.counted_cpus, provisional.counted_nodes);
   take_task(job, provisional);
   job.release_due =
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
@@ -122,31 +134,12 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
     job.hold_due = job.note_due = true;
     return;
   }
-  // The job's own words decide: Slurm knows defaults that the submission did not show.
-  const auto request = request_of(seen, job.bid.request, false);
-  if (request && !same_price_basis(*request, job.bid.request)) {
-    renegotiate(job, *request, job.terms.start, now);
-  } else {
-    set_lien(job, job.terms.price);
-    teach(job, now);
-  }
+  settle_terms(job, seen, now);
   job.note_due = true;
+  hear_count(job, seen, counted_cpus, counted_nodes, now);
 }
 
 namespace {
-
-// Slurm counts a gres, or its types, only where AccountingStorageTRES names them: what was asked
-// for decides.
-void keep_asked_gres(const Tres& asked, Tres& counted) {
-  const auto kind = [](std::string_view name) { return name.substr(0, name.find(':')); };
-  for (const auto& [name, amount] : asked) {
-    if (!name.starts_with("gres/")) continue;
-    std::erase_if(counted, [&](const auto& entry) {
-      return kind(entry.first) == kind(name) && !asked.contains(entry.first);
-    });
-    counted[name] = amount;
-  }
-}
 
 constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
 
@@ -198,6 +191,7 @@ void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
   job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
+  job.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
   claim_open_lien(job, note.settled);
 }
@@ -328,6 +322,7 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.settled_note.clear();
   job.resettle.reset();
   forget_run(job);
+  job.start_failures = 0;
   job.stood = job.missed = false;
   job.reserved = job.bound = job.revoked = false;
   job.reason_set = {};
@@ -345,6 +340,7 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
     request.earliest = std::max({request.earliest, seen.begin, now});
     if (seen.deadline == 0)
       request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+    job.told = false;
     renegotiate(job, request, 0, now);
     return;
   }
@@ -357,7 +353,17 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
   set_lien(job, job.terms.price);
 }
 
+// What its owner changed is priced anew; what Slurm, a site's plugin or an operator changed never
+// costs its owner more.
 void Market::changed(Job& job, const market_job_t& seen, Time now) {
+  const bool by_owner = std::exchange(job.owner_changed, false);
+  if (by_owner) {
+    job.told = false;
+    job.counted_cpus = 0;
+  }
+  job.count_due = true;
+  job.count_at = 0;
+  job.start_failures = 0;
   auto request = request_of(seen, job.bid.request, true);
   if (!request) {
     log_(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
@@ -366,12 +372,16 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
   const std::string account = lower_case(or_empty(seen.account));
   if (!account.empty()) job.bid.account = account;
   job.tres_text = or_empty(seen.tres_req);
+  raise_to_count(job, *request, seen.size.tasks);
   if (job.phase == Phase::kWaiting) {
     job.bid.request = *request;
     job.retry_at = 0;
-    return;
+    if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
+  } else if (by_owner) {
+    renegotiate(job, *request, job.terms.start, now);
+  } else {
+    move_at_told_price(job, *request, now);
   }
-  renegotiate(job, *request, job.terms.start, now);
 }
 
 // A new quote for a changed request: at the start that was promised if that can be had, else at the
@@ -385,14 +395,17 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   const Money available = funds_.available(job.bid.account) + own_lien;
   const bool may_pay = funds_.find(job.bid.account) != nullptr &&
                        (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
+  StartSpans closed = closed_by_sisters(job);
   Wish wish = wish_for(job.bid, job.bid_made);
   wish.only_start = keep_start;
+  wish.full = &closed;
   Found found = find(request, wish, now);
   if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
       found.choice->price > available) {
     wish.only_start = 0;
     found = find(request, wish, now);
   }
+  keep_told(job, found, now);
   const Money price = found.choice ? found.choice->price : job.terms.price;
   Cause cause = Cause::kNone;
   if (!found.choice) {
@@ -414,6 +427,7 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
+  job.told = true;
   set_lien(job, price);
   teach(job, now);
   job.note_due = true;

@@ -87,4 +87,17 @@ Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
   return placement;
 }
 
+// Slurm counts a gres, or its types, only where AccountingStorageTRES names them: what was asked
+// for decides.
+void keep_asked_gres(const Tres& asked, Tres& counted) {
+  const auto kind = [](std::string_view name) { return name.substr(0, name.find(':')); };
+  for (const auto& [name, amount] : asked) {
+    if (!name.starts_with("gres/")) continue;
+    std::erase_if(counted, [&](const auto& entry) {
+      return kind(entry.first) == kind(name) && !asked.contains(entry.first);
+    });
+    counted[name] = amount;
+  }
+}
+
 }  // namespace market

@@ -46,6 +46,23 @@ std::string Market::who_holds_liens(const std::string& account) const {
   return text.empty() ? "none" : text;
 }
 
+std::string explain_not_started(const Job& job, Time now) {
+  if (job.phase == Phase::kWaiting) {
+    return fmt::format(
+        "is held: at {} planned starts Slurm did not start it ({}), its lien returned; change it "
+        "with scontrol update, or smarket rebid {} has it planned again",
+        job.start_failures, job.start_failure, job.id);
+  }
+  const std::string failure = fmt::format("gave up its place, for the {}. time in a row: {}",
+                                          job.start_failures, job.start_failure);
+  if (!job.placed) {
+    return fmt::format("{}; it is planned again not before {}", failure,
+                       format_time_short(job.not_before, now));
+  }
+  return fmt::format("{}; its planned start is now {}", failure,
+                     format_time_short(job.terms.start, now));
+}
+
 // One sentence that says what would change it.
 std::string Market::explain(const Job& job, Time now, std::string& code) const {
   const std::string price = job.needed.to_string();
@@ -84,18 +101,27 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
         "or later bid would do",
         best_value(job), job.id);
   }
+  if (job.cause == Cause::kNotStarted && (job.phase == Phase::kWaiting || !job.held)) {
+    code = "NOT_STARTED";
+    return explain_not_started(job, now);
+  }
   if (job.held && job.phase == Phase::kConfirmed) {
     code = "HELD";
     return fmt::format("is held: scontrol release {} lets it go on{}", job.id,
                        job.missed ? "; it missed its start, so its price is asked for again"
                                   : " at its price, while that is before its planned start");
   }
+  if (job.array_full && !job.placed) {
+    code = "ARRAY_LIMIT";
+    return fmt::format("waits for its turn: at most {} tasks of its array run at a time",
+                       job.throttle);
+  }
   if (job.dependent) {
     code = "DEPENDENCY";
-    return job.missed ? "waits for a job it depends on, or for a limit of its array, account or "
+    return job.missed ? "waits for a job it depends on, or for a limit of its account or "
                         "licenses; it missed its start, so its price is asked for again when that "
                         "has ended"
-                      : "waits for a job it depends on, or for a limit of its array, account or "
+                      : "waits for a job it depends on, or for a limit of its account or "
                         "licenses; it is planned again when that has ended";
   }
   if (job.cause == Cause::kResources || !job.placed) {

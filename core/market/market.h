@@ -6,9 +6,12 @@
 //   admission.cc   submit: who, what, when; accept or refuse
 //   rights.cc      who may spend from an account, who may see it
 //   provisional.cc what was accepted and is not yet a job
+//   arrays.cc      the tasks of one bid: placed together, at most so many at a time
 //   pricing.cc     the best posted (start, price) pair that also has a place
 //   planner.cc     the pass: what jobs do, who moves, what Slurm is told
 //   confirm.cc     the pass: bids become jobs, are found again after a crash, and change
+//   promises.cc    the pass: what was told is kept when Slurm counts, changes or starts otherwise
+//   risks.cc       settings of Slurm with which promises cannot be kept
 //   settlement.cc  the end of a run
 //   preemption.cc  runs that ended for another job
 //   auction_path.cc  bids in an auction
@@ -38,6 +41,7 @@
 #include "core/market/ledger_thread.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
+#include "core/market/starts.h"
 #include "core/market/state.h"
 #include "core/mechanism/auction.h"
 #include "core/mechanism/mechanism.h"
@@ -92,6 +96,8 @@ class Market {
                                           Time now);
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
+  /// Whether Slurm's own count of the job's CPUs is still wanted.
+  bool wants_count(std::uint32_t job_id, std::string_view note);
   /// Nothing when the job is not the market's.
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
 
@@ -100,6 +106,7 @@ class Market {
     std::string name;
     bool is_default = false, up = false;
     Time max_time = 0, default_time = 0;
+    market_partition_rules_t rules{};
   };
   struct OtherRun {  // a running job without a bid
     Time end = 0;
@@ -122,7 +129,6 @@ class Market {
     Placement placement;
     Time free_after = 0;  // as Terms::free_after
   };
-  using Spans = std::vector<std::pair<Time, Time>>;  // [first, second)
   enum class Prefer { kCheapest, kEarliest, kValue };
   struct Wish {
     Prefer prefer = Prefer::kCheapest;
@@ -131,7 +137,7 @@ class Market {
     std::optional<Money> limit;      // no start dearer than this
     Time only_start = 0;             // a start less than a slot from this one, or none
     std::string ignore;              // key of a booking that counts as free
-    Spans* full = nullptr;           // where nothing fits, kept between searches for one request
+    StartSpans* full = nullptr;      // closed starts, kept between searches for one request
   };
   struct Found {
     std::optional<Choice> choice;
@@ -154,10 +160,20 @@ class Market {
     Bid bid;
     BidTexts texts;
     std::string user;
-    std::uint32_t tasks = 1;
+    std::uint32_t tasks = 1, throttle = 0;
     bool set_account = false;
     bool held = false, array = false;
     Time wanted_deadline = 0;  // as the user gave it; 0: none
+  };
+
+  struct Group {  // the tasks of a draft that have a place
+    std::vector<Provisional::Task> tasks;
+    Money total, dearest;
+    std::optional<Found> missing;  // what the next task would have got
+  };
+  struct Trial {  // a draft that would be accepted
+    Money dearest;
+    Time last_start = 0;
   };
 
   // admission.cc
@@ -174,6 +190,7 @@ class Market {
   Result<std::string> check_account(std::string_view named, const market_submission_t& asker,
                                     bool& chosen) const;
   Answer decide(Draft draft, Time now);
+  std::string refusal_of(const Draft& draft, const Group& group, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
   std::string next_token();
 
@@ -203,8 +220,20 @@ class Market {
   Wish wish_for(const Bid& bid, Time bid_made) const;
   bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
   std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
-                                       const std::string& ignore) const;
-  std::string alternatives(const Draft& draft, const Found& found, Time now) const;
+                                       const std::string& ignore,
+                                       const StartSpans* closed = nullptr) const;
+  std::string alternatives(const Draft& draft, Time now);
+  std::optional<std::string> later_deadline(const Draft& draft, Time now);
+  std::optional<std::string> shorter_limit(const Draft& draft, Time now);
+
+  // arrays.cc
+  Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now);
+  void take_back(Group& group, const Request& request, const std::string& token);
+  std::optional<Trial> try_out(const Draft& draft, const Wish& wish, Time now);
+  void find_throttled();
+  StartSpans closed_by_sisters(const Job& job) const;
+  void stretch_arrays(Time now);
+  void see_throttle(Job& job, const market_job_t& seen);
 
   // auction_path.cc
   Money most_it_costs(const Bid& bid) const;
@@ -306,6 +335,26 @@ class Market {
   void begin_again(Job& job, const market_job_t& seen, Time now);
   std::string note_of(const Job& job) const;
 
+  // promises.cc
+  void note_change(const market_change_t& change, Time now);
+  bool changed_early(const Job& job) const;
+  bool needs_more(const Request& sold, Time start, const market_job_t& seen) const;
+  void settle_terms(Job& job, const market_job_t& seen, Time now);
+  void keep_told(const Job& job, Found& found, Time now) const;
+  void hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, std::uint32_t nodes,
+                  Time now);
+  void note_undersold(const Job& job, std::int64_t sold);
+  void raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const;
+  bool move_at_told_price(Job& job, const Request& request, Time now);
+  void give_up_start(Job& job, std::string_view why, Time now);
+  Time patience() const;
+  void give_up_late_start(Job& job, Time now);
+
+  // risks.cc
+  bool share_nodes(const Partition& a, const Partition& b) const;
+  void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
+  std::vector<std::string> risks() const;
+
   // settlement.cc
   std::optional<std::string> end_run(const market_job_t& ended, Time now);
   std::string wanted_bill(std::string_view settled_note) const;
@@ -380,7 +429,7 @@ class Market {
 
   Bookings bookings_;
   std::vector<Partition> partitions_;
-  bool associations_enforced_ = false;
+  bool associations_enforced_ = false, preempts_by_tier_ = false, preempts_by_qos_ = false;
   std::vector<Capacity::Busy> foreign_busy_;
   std::vector<std::string> foreign_keys_;
   bool capacity_due_ = true, places_due_ = false, nodes_moved_ = false;
@@ -394,6 +443,13 @@ class Market {
   std::unordered_map<std::uint32_t, double> largest_refused_;
   std::unordered_map<std::uint64_t, std::string> tickets_;  // to the tokens of provisionals_
   std::unordered_map<std::uint32_t, UnseenBids> unseen_;    // by uid
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> throttled_;  // jobs by array
+  std::set<std::uint32_t> changed_arrays_;                 // by their owners since the last pass
+  std::set<std::uint32_t> limited_by_owner_;               // of these, whose limit is lower now
+  std::unordered_map<std::uint32_t, Time> early_changes_;  // by owners, before the job was seen
+  std::size_t undersold_jobs_ = 0;     // Slurm takes more CPUs than were sold, since this start
+  std::uint32_t undersold_array_ = 0;  // the last one of them that was an array
+  std::string last_undersold_;         // said in the log and to smarket check
   std::vector<NewRun> new_runs_;
   std::vector<Preemptor> preemptors_;  // told for the coming pass
   bool in_pass_ = false, others_changed_ = false;

@@ -58,12 +58,15 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   judge_preemptions(jobs, job_count, now);
   for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
   see_own_suspensions(jobs, job_count);
+  changed_arrays_.clear();
   drop_unseen(now);
   drop_provisionals(now);
   void_orphans(now);
   check_reservations(resv_names, resv_count);
+  find_throttled();
   place_adopted(now);
   yield_places(now);
+  stretch_arrays(now);
   update_capacity(now);
   replan_lost(now);
   fund_waiting(now);
@@ -102,6 +105,7 @@ void Market::see(const market_job_t& seen, Time now) {
   }
   job->seen_pass = pass_number_;
   job->seen_at = now;
+  see_throttle(*job, seen);
   if (seen.restart > job->restart) new_run(*job, seen, now);
   if (job->phase == Phase::kEnded) return;
   if (seen.state == MARKET_JOB_PENDING) {
@@ -119,6 +123,10 @@ void Market::see_array(const market_job_t& seen, Time now) {
   if (provisional != provisionals_.end()) {
     provisional->second.seen = now;
     provisional->second.seen_pass = pass_number_;
+    if (seen.counted_cpus != 0 && seen.counted_cpus != MARKET_UNCOUNTABLE) {
+      provisional->second.counted_cpus = seen.counted_cpus;
+      provisional->second.counted_nodes = seen.counted_nodes;
+    }
   }
   orders_.add(MARKET_SPLIT, seen.job_id);
 }
@@ -143,10 +151,11 @@ void Market::see_other(const market_job_t& seen, Time now) {
 void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
   job.held = seen.held;
   job.dependent = seen.dependent;
-  job.ready = !seen.held && !seen.dependent && seen.begin <= now;
+  job.array_full = seen.array_full;
+  job.ready = !seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.user_held = false;  // released since
   if (job.revoked) {
-    job.revoked = false;
+    job.revoked = job.told = false;
     return hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   if (job.phase == Phase::kRunning) {  // back to the queue without a new run
@@ -163,11 +172,17 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
     job.fingerprint = fingerprint;
     changed(job, seen, now);
   }
+  job.owner_changed = false;
+  hear_count(job, seen, seen.counted_cpus, seen.counted_nodes, now);
   if (job.phase != Phase::kConfirmed || !job.placed || job.terms.start > now || job.ready) return;
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
   unplace(job, now);
   unreserve(job);
-  job.missed = true;
+  const bool by_owner = (seen.held && !seen.held_by_site) || seen.dependent || seen.begin > now;
+  if (!by_owner)
+    job.retime = true;  // held by others, or sisters ran at other times than planned
+  else
+    job.missed = true;
   job.cause = Cause::kNotReady;
 }
 
@@ -195,11 +210,13 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.placed = true;
     job.phase = Phase::kRunning;
     job.cause = Cause::kNone;
+    job.start_failures = 0;
     job.run_start = seen.start;
     job.run_end = 0;
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
   }
+  job.owner_changed = false;
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   accrue(job);
   // A run past its end is booked a minute at a time.
@@ -360,8 +377,9 @@ void Market::replan_lost(Time now) {
       continue;
     }
     if (++searches > kMovesPerPass) break;
+    const StartSpans closed = closed_by_sisters(job);
     auto choice =
-        earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job));
+        earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.retry_at = now + kRetry / 2;
@@ -373,7 +391,7 @@ void Market::replan_lost(Time now) {
       job.terms.promised_end = job.terms.start + job.bid.request.duration + config_.start_slack;
       job.retime = false;
     }
-    job.cause = in_window ? Cause::kNone : Cause::kResources;
+    if (job.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
     job.note_due = true;
   }
 }
@@ -389,8 +407,11 @@ void Market::replan_missed(Job& job, Time from, Time now) {
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = job.terms.price;
+  StartSpans closed = closed_by_sisters(job);
+  wish.full = &closed;
   Found found = find(request, wish, now);
   if (!found.choice) {
+    job.told = false;
     renegotiate(job, request, 0, now);
     return;
   }
@@ -412,6 +433,7 @@ void Market::fund_waiting(Time now) {
     const bool hopeless = job->cause == Cause::kNoFunds && available <= job->tried_available;
     if (now < job->retry_at && hopeless) continue;
     if (now < job->retry_at && job->cause != Cause::kNoFunds) continue;
+    if (job->cause == Cause::kNotStarted) continue;
     if (++searches > kSearchesPerPass) return;
     job->tried_available = available;
     job->retry_at = now + kRetry;
@@ -436,6 +458,7 @@ void Market::pull_forward(Time now) {
       continue;
     }
     ++moves;
+    if (closed_by_sisters(job).contains(now)) continue;
     auto choice = earliest_place(job.bid.request, now, now, booking_key(job));
     if (!choice) continue;
     unplace(job, job.terms.start);
@@ -475,13 +498,15 @@ void Market::unreserve(Job& job) {
   job.reserved = job.bound = false;
 }
 
+// Of a job that waits its planned place, of one that runs the cores that it holds.
 void Market::reserve(Job& job, Time now) {
+  const bool runs = job.phase == Phase::kRunning;
   market_order_t& order = orders_.add(MARKET_RESERVE, job.id);
   order.name = orders_.keep(reservation_name(job));
   order.account = orders_.keep(job.bid.account);
   order.uid = job.bid.uid;
   order.start = std::max(now, job.terms.start);
-  order.end = order.start + job.bid.request.duration + config_.start_slack;
+  order.end = (runs ? job.run_end : order.start + job.bid.request.duration) + config_.start_slack;
   orders_.set_places(order, job.placement);
   job.reserved = true;
   job.reserved_until = order.end;
@@ -515,12 +540,20 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
       orders_.add(MARKET_RELEASE, job.id);
       job.release_due = false;
     }
+    if (job.phase == Phase::kConfirmed && job.placed) give_up_late_start(job, now);
     if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
     if (reason != nullptr && reason != job.reason_set) {
       orders_.add(MARKET_SET_REASON, job.id).text = reason;
       job.reason_set = reason;
     }
   }
+  // Slurm preempts no job for one that cannot have the cores: a reservation keeps them from others.
+  const Partition* partition = find_partition(job.bid.request.partition);
+  const bool preemptable = preempts_by_qos_ || (preempts_by_tier_ && partition != nullptr &&
+                                                partition->rules.preemptable);
+  if (job.phase == Phase::kRunning && preemptable && !job.terms.auctioned() && !job.unbilled &&
+      !job.reserved && now >= job.retry_at && !job.placement.empty())
+    reserve(job, now);
   if (job.phase == Phase::kRunning && job.terms.auctioned()) keep_rate(job, now);
   if (job.note_due) {
     job.note_due = false;
@@ -539,6 +572,7 @@ void Market::give_place_orders(Job& job, Time now) {
     market_order_t& order = orders_.add(MARKET_BIND, job.id);
     order.name = orders_.keep(reservation_name(job));
     job.bound = true;
+    job.bound_at = now;
   }
   // Slurm took its time: what is left of the reservation must still hold the whole run.
   const Time needed = now + job.bid.request.duration + config_.start_slack / 2;
@@ -585,14 +619,15 @@ void Market::order_failed(const market_order_t& order, std::string_view why, Tim
   switch (order.kind) {
     case MARKET_RESERVE:
       job.reserved = job.bound = false;
-      job.retry_at = now + 1;
+      job.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);
+      if (job.phase == Phase::kRunning) break;
       if (++job.reserve_failures < kReserveAttempts) break;
       // Something the market does not know holds these nodes: another start, a slot later.
       unplace(job, now);
       job.not_before = now + config_.slot;
       break;
     case MARKET_BIND:
-      job.bound = false;
+      give_up_start(job, why, now);
       break;
     case MARKET_HOLD:
       job.hold_due = true;

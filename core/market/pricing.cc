@@ -72,8 +72,8 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
   }
   found.for_sale = !candidates.empty();
 
-  Spans fresh;
-  Spans& full = wish.full == nullptr ? fresh : *wish.full;
+  StartSpans fresh;
+  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
   int tried = 0;
   auto sorted = candidates.begin();  // mostly one of the first will do, so the rest is not sorted
   for (auto next = sorted; next != candidates.end(); ++next) {
@@ -85,10 +85,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
     }
     const std::size_t k = next->index;
     const Time start = start_of(k);
-    const bool is_full = std::any_of(full.begin(), full.end(), [&](const auto& span) {
-      return start >= span.first && start < span.second;
-    });
-    if (is_full) continue;
+    if (full.contains(start)) continue;
     if (++tried > kMaxPlacements) {
       found.capped = true;
       break;
@@ -101,7 +98,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
                             free_after_of(list, k)};
       break;
     }
-    full.emplace_back(start, next_try(bookings_, start, tried));
+    full.add(start, next_try(bookings_, start, tried));
   }
   return found;
 }
@@ -141,9 +138,14 @@ bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) con
 }
 
 std::optional<Market::Choice> Market::earliest_place(const Request& request, Time from, Time until,
-                                                     const std::string& ignore) const {
+                                                     const std::string& ignore,
+                                                     const StartSpans* closed) const {
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
+    if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
+      start = open;
+      continue;
+    }
     const Time end = start + request.duration + config_.start_slack;
     auto placement =
         bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
@@ -155,40 +157,56 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
   return std::nullopt;
 }
 
-// Each alternative is a real quote that would pass now.
-std::string Market::alternatives(const Draft& draft, const Found& found, Time now) const {
-  std::vector<std::string> offers;
-  const Money budget = draft.bid.worth.budget.value_or(Money());
-  if (found.choice && draft.bid.worth.budget) {
-    offers.push_back(fmt::format("--budget={}", found.choice->price.to_string()));
+// A deadline by which the whole draft is within its budget; of the earliest places that are, so
+// that it is near, and tried out, as a search by that deadline may choose others.
+std::optional<std::string> Market::later_deadline(const Draft& draft, Time now) {
+  if (draft.wanted_deadline == 0) return std::nullopt;
+  Draft later = draft;
+  Request& request = later.bid.request;
+  request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+  Wish wish;
+  wish.prefer = Prefer::kEarliest;
+  wish.limit = draft.bid.worth.budget;
+  const auto trial = try_out(later, wish, now);
+  if (!trial) return std::nullopt;
+  const Time done = trial->last_start + request.duration + config_.start_slack;
+  const Time minute = (done + 59) / 60 * 60;
+  Money dearest = trial->dearest;
+  if (draft.tasks > 1) {
+    request.deadline = minute - config_.start_slack;
+    const auto again = try_out(later, Wish{}, now);
+    if (!again) return std::nullopt;
+    dearest = again->dearest;
   }
-  if (!draft.bid.worth.budget) return offers.empty() ? "" : offers.front();
-  if (draft.wanted_deadline != 0) {
-    Request later = draft.bid.request;
-    later.deadline = std::max(later.deadline, now + config_.horizon);
-    Wish wish;
-    wish.prefer = Prefer::kEarliest;
-    wish.limit = budget;
-    if (const auto choice = find(later, wish, now).choice) {
-      const Time done = choice->start + later.duration + config_.start_slack;
-      const Time minute = (done + 59) / 60 * 60;
-      std::string when = format_time_short(minute, now);
-      if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
-      offers.push_back(fmt::format("--deadline={} ({})", when, choice->price.to_string()));
-    }
-  }
+  std::string when = format_time_short(minute, now);
+  if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
+  return fmt::format("--deadline={} ({})", when, dearest.to_string());
+}
+
+std::optional<std::string> Market::shorter_limit(const Draft& draft, Time now) {
   for (const int quarters : {3, 2, 1}) {
-    Request shorter = draft.bid.request;
-    shorter.duration = shorter.duration * quarters / 4 / 60 * 60;
-    if (shorter.duration < 60) break;
-    Wish wish;
-    wish.limit = budget;
-    const auto choice = find(shorter, wish, now).choice;
-    if (!choice) continue;
-    offers.push_back(
-        fmt::format("-t {} ({})", time_limit_text(shorter.duration), choice->price.to_string()));
-    break;
+    Draft shorter = draft;
+    Request& request = shorter.bid.request;
+    request.duration = request.duration * quarters / 4 / 60 * 60;
+    if (request.duration < 60) break;
+    const auto trial = try_out(shorter, Wish{}, now);
+    if (!trial) continue;
+    return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
   }
+  return std::nullopt;
+}
+
+// Each alternative is a real quote, for all tasks of an array, that would pass now.
+std::string Market::alternatives(const Draft& draft, Time now) {
+  if (!draft.bid.worth.budget) return "";
+  std::vector<std::string> offers;
+  Draft richer = draft;
+  richer.bid.worth.budget = Money::from_micro(INT64_MAX);
+  if (const auto trial = try_out(richer, Wish{}, now);
+      trial && trial->dearest > *draft.bid.worth.budget)
+    offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
+  if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));
+  if (auto offer = shorter_limit(draft, now)) offers.push_back(std::move(*offer));
   if (offers.empty()) return "";
   std::string text = " Would pass: " + offers.front();
   for (std::size_t i = 1; i < offers.size(); ++i) text += ", or " + offers[i];

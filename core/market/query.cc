@@ -376,7 +376,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
     confirmed += job.phase == Phase::kConfirmed;
   }
   const bool usable = ready();
-  const std::string text =
+  std::string text =
       usable ? fmt::format(
                    "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
                    "entries to write",
@@ -390,11 +390,16 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
   const std::string refused = config_error_.empty() ? ""
                                                     : fmt::format("; market.conf was refused{}: {}",
                                                                   why, settings_in_force(now));
+  if (undersold_jobs_ > 0)
+    text += fmt::format("; of {} jobs Slurm took more CPUs than were sold, the last {}",
+                        undersold_jobs_, last_undersold_);
   return Json{{"ok", true},
               {"text", text + refused},
               {"usable", usable},
               {"config_refused", !config_error_.empty()},
               {"priced", mechanism_ ? mechanism_->priced() : 0},
+              {"undersold", undersold_jobs_},
+              {"warnings", usable ? risks() : std::vector<std::string>()},
               {"planned", confirmed},
               {"waiting", waiting},
               {"running", running},

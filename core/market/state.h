@@ -56,7 +56,7 @@ enum class Phase {
 };
 
 /// Why a bid waits, or why its plan changed.
-enum class Cause { kNone, kNoFunds, kOutbid, kResources, kNotReady, kWorthless };
+enum class Cause { kNone, kNoFunds, kOutbid, kResources, kNotReady, kWorthless, kNotStarted };
 
 /// One job of the market: one bid, run after run.
 struct Job {
@@ -93,8 +93,19 @@ struct Job {
   Time begin = 0, deadline = 0;   ///< as Slurm has them
   bool ready = true;              ///< not held, no open dependency, begin reached
   bool dependent = false, held = false;
-  bool retime = false;  ///< the next plan also moves the promise
-  bool missed = false;  ///< not ready at its start: the next plan asks for the price again
+  std::uint32_t throttle = 0;  ///< tasks of its array that may run at a time; 0: all
+  bool array_full = false;     ///< as many run
+  bool retime = false;         ///< the next plan also moves the promise
+  bool missed = false;         ///< not ready at its start: the next plan asks for the price again
+  bool told = false;           ///< its owner was told terms.price for it as it is: it never rises
+  bool owner_changed = false;  ///< its owner changed it since the last pass
+  bool count_due = true;       ///< Slurm did not count its CPUs yet
+  Time count_at = 0;           ///< not before
+  std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
+  std::uint32_t counted_nodes = 0;
+  Time bound_at = 0;
+  int start_failures = 0;  ///< planned starts at which Slurm did not start it, since its last run
+  std::string start_failure;  ///< why, the last time
   Time retry_at = 0, not_before = 0;
   Money tried_available;
   int reserve_failures = 0;
@@ -126,6 +137,7 @@ struct Provisional {
   Time made = 0, seen = 0;
   std::uint64_t seen_pass = 0;  ///< the last pass that saw its array or a task of it; 0: none yet
   bool over = false;            ///< its call has ended: no job can come of it later
+  std::uint32_t counted_cpus = 0, counted_nodes = 0;  ///< Slurm's count for each task of an array
   bool user_held = false;
   bool comes_held = false;  ///< submitted held because some tasks lack funds
   std::vector<Task> tasks;
@@ -137,6 +149,8 @@ struct UnseenBids {
   std::uint32_t dropped = 0;  ///< that became no job since `since`
   Time since = 0;
 };
+/// Why a job that Slurm did not start at its planned start waits.
+std::string explain_not_started(const Job& job, Time now);
 
 /// What Slurm says of the job that stays the same for all of a run.
 void identify(Job& job, const market_job_t& seen);

@@ -34,6 +34,7 @@
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_22_05
 #error "Slurm 22.05 or newer is needed"
 #elif SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+#include "src/common/select.h"
 #include "src/common/slurm_accounting_storage.h"
 #include "src/common/slurm_jobcomp.h"
 #include "src/common/slurm_priority.h"
@@ -44,6 +45,7 @@
 #include "src/interfaces/job_submit.h"
 #include "src/interfaces/jobcomp.h"
 #include "src/interfaces/priority.h"
+#include "src/interfaces/select.h"
 #endif
 
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
@@ -84,6 +86,7 @@ static inline uint32_t* compat_partition_priorities(const job_record_t* job) {
 // or the client could not even load it.
 #pragma weak acct_db_conn
 #pragma weak accounting_enforce
+#pragma weak avail_node_bitmap
 #pragma weak job_list
 #pragma weak last_job_update
 #pragma weak last_part_update

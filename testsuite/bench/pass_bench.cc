@@ -72,8 +72,8 @@ class Loaded {
       nodes.push_back({names[i].c_str(), kCores, 1, 0, "", "", true});
       members.push_back(i);
     }
-    market_partition_t partition{"main", true, true, 0, 0, members.data(), nodes_};
-    market_cluster_t cluster{nodes.data(), nodes_, &partition, 1, nullptr, 0, false};
+    market_partition_t partition{"main", true, true, 0, 0, members.data(), nodes_, {}};
+    market_cluster_t cluster{nodes.data(), nodes_, &partition, 1, nullptr, 0, false, false, false};
     market->update_cluster(cluster, now);
   }
 

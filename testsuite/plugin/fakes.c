@@ -234,6 +234,11 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
 bool market_is_note(const char* text) {
   return text && !strncmp(text, "{\"market\"", 9);
 }
+bool market_wants_count(uint32_t job_id, const char* note) {
+  (void)job_id;
+  (void)note;
+  return false;
+}
 bool market_wants_job(int state, const char* note) {
   return state == MARKET_JOB_RUNNING || market_is_note(note);
 }

@@ -68,8 +68,9 @@ void World::tell_cluster() {
     nodes.push_back({node_names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
   }
   market_partition_t partition{
-      "main", true, true, 0, 0, members.data(), static_cast<std::uint32_t>(members.size())};
+      "main", true, true, 0, 0, members.data(), static_cast<std::uint32_t>(members.size()), rules};
   market_cluster_t cluster{};
+  cluster.preempts_by_qos = preempts_by_qos;
   cluster.nodes = nodes.data();
   cluster.node_count = static_cast<std::uint32_t>(nodes.size());
   cluster.partitions = &partition;
@@ -104,6 +105,7 @@ Answer World::submit(const Ask& ask) {
   submission.begin = ask.begin;
   submission.deadline = ask.deadline;
   submission.array_tasks = ask.array;
+  submission.array_throttle = ask.throttle;
   submission.held = ask.held;
   submission.size.exclusive = ask.exclusive;
   submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
@@ -139,6 +141,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   if (ask.array > 0) {
     job.array_job = job.id;
     job.tasks_pending = ask.array;
+    job.throttle = ask.throttle;
     job.task = 0;
   }
   jobs[job.id] = job;
@@ -196,7 +199,14 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.uid = job.uid;
     record.state = job.state;
     record.held = job.held;
+    record.held_by_site = job.held_by_site;
     record.dependent = job.dependent;
+    record.array_throttle = job.throttle;
+    record.array_full = array_is_full(job);
+    if (job.state == MARKET_JOB_PENDING && market_->wants_count(id, job.note)) {
+      record.counted_cpus = std::max(job.cpus, job.counted);
+      record.counted_nodes = (record.counted_cpus + cores_ - 1) / cores_;
+    }
     record.submit = job.submit;
     record.begin = job.begin;
     record.deadline = job.deadline;
@@ -239,7 +249,10 @@ void World::run_pass() {
   if (market_->wants_preemptors()) market_->tell_preemptors(preemptors.data(), preemptors.size());
   const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
   orders_given += orders.size();
-  for (const market_order_t& order : orders) obey_order(order);
+  for (const market_order_t& order : orders) {
+    ++orders_of[order.kind];
+    obey_order(order);
+  }
 }
 
 void World::step() {
@@ -317,8 +330,8 @@ bool World::reserve(const market_order_t& order) {
     if (other.start < made.end && made.start < other.end && overlaps(other.cores)) return false;
   }
   for (const auto& [id, job] : jobs) {
-    if (job.state == MARKET_JOB_RUNNING && job.start + job.limit_min * Time{60} > made.start &&
-        overlaps(job.cores)) {
+    if (id != order.job_id && job.state == MARKET_JOB_RUNNING &&
+        job.start + job.limit_min * Time{60} > made.start && overlaps(job.cores)) {
       return false;
     }
   }
@@ -361,7 +374,9 @@ void World::obey_order(const market_order_t& order) {
       }
       break;
     case MARKET_BIND:
-      if (reservations.contains(name)) {
+      if (!job->refusal.empty()) {
+        market_->order_failed(order, job->refusal, now);
+      } else if (reservations.contains(name)) {
         job->resv = name;
       } else {
         market_->order_failed(order, "no such reservation", now);
@@ -414,7 +429,26 @@ void World::add_reserved(const FakeJob& job, Time until, CoreMap& taken) const {
   }
 }
 
+bool World::array_is_full(const FakeJob& job) const {
+  if (job.throttle == 0) return false;
+  const auto runs = std::count_if(jobs.begin(), jobs.end(), [&](const auto& entry) {
+    return entry.second.array_job == job.array_job && entry.second.state == MARKET_JOB_RUNNING;
+  });
+  return runs >= job.throttle;
+}
+
+market_verdict World::change(std::uint32_t id, std::uint32_t uid, market_change_t change) {
+  change.job_id = id;
+  change.uid = uid;
+  change.owner_uid = job(id).uid;
+  change.is_operator = uid == 0;
+  std::string text;
+  return market_->modify(change, now, text);
+}
+
 bool World::try_start(FakeJob& job) {
+  if (job.never_starts || array_is_full(job)) return false;
+  const std::uint32_t wanted = std::max(job.cpus, job.counted);
   const Time until = now + job.limit_min * Time{60};
   std::map<std::uint32_t, std::set<std::uint32_t>> chosen;
   std::uint32_t count = 0;
@@ -427,9 +461,9 @@ bool World::try_start(FakeJob& job) {
   }
   CoreMap taken = busy_;
   add_reserved(job, until, taken);
-  for (std::uint32_t node = 0; node < node_up.size() && count < job.cpus; ++node) {
+  for (std::uint32_t node = 0; node < node_up.size() && count < wanted; ++node) {
     if (!node_up[node]) continue;
-    for (std::uint32_t core = 0; core < cores_ && count < job.cpus; ++core) {
+    for (std::uint32_t core = 0; core < cores_ && count < wanted; ++core) {
       const bool allowed = inside == nullptr ||
                            (inside->cores.contains(node) && inside->cores.at(node).contains(core));
       if (!allowed || taken[node][core] != 0) continue;
@@ -437,7 +471,7 @@ bool World::try_start(FakeJob& job) {
       ++count;
     }
   }
-  if (count < job.cpus) return false;
+  if (count < wanted) return false;
   if (job.exclusive) {
     for (auto& [node, cores] : chosen) {
       for (std::uint32_t core = 0; core < cores_; ++core) cores.insert(core);

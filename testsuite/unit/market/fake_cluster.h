@@ -24,6 +24,10 @@ struct FakeJob {
   Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
+  std::uint32_t counted = 0;   // CPUs that Slurm takes, where that is more than `cpus`
+  std::uint32_t throttle = 0;  // tasks of its array that may run at a time
+  bool held_by_site = false, never_starts = false;
+  std::string refusal;  // why Slurm could not start it inside a reservation
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
@@ -38,7 +42,7 @@ struct FakeReservation {
 /// What a test submits; the rest has useful defaults.
 struct Ask {
   std::string budget, value, account = "physics";
-  std::uint32_t cpus = 1, limit_min = 60, array = 0, uid = 0;
+  std::uint32_t cpus = 1, limit_min = 60, array = 0, throttle = 0, uid = 0;
   Time begin = 0, deadline = 0, runtime = 0;
   bool held = false;
   std::string partition;
@@ -87,10 +91,14 @@ class World {
   void step();
   /// Steps every `seconds` until `until`; the books are written after each.
   void advance(Time until, Time seconds = 10);
+  /// What Slurm starts by itself now, between two passes.
+  void schedule();
   void end(FakeJob& job, int state);
   void requeue(FakeJob& job, int state);
   /// Slurm requeues `job` to make room for a job of `uid` and `account` that it marks for that.
   void preempt(FakeJob& job, std::uint32_t uid, const std::string& account);
+  /// The market is asked about a change of the job, as `uid`.
+  market_verdict change(std::uint32_t id, std::uint32_t uid, market_change_t change = {});
   FakeJob& job(std::uint32_t id) { return jobs.at(id); }
   Money available(const std::string& account);
   ledger::Balance balance(const std::string& account);
@@ -107,8 +115,11 @@ class World {
   std::vector<std::string> log, faults;
   std::vector<market_preemptor_t> preemptors;  ///< their accounts' names outlive them
   std::size_t orders_given = 0;
+  std::map<int, int> orders_of;  // by kind
   bool obey = true;
   bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
+  market_partition_rules_t rules{};
+  bool preempts_by_qos = false;
   Scheduler scheduler = Scheduler::kEager;
   /// Drops jobs that ended before `time`, as Slurm does after MinJobAge.
   void forget(Time time);
@@ -117,8 +128,8 @@ class World {
   void run_pass();
   void obey_order(const market_order_t& order);
   bool reserve(const market_order_t& order);
-  void schedule();
   bool try_start(FakeJob& job);
+  bool array_is_full(const FakeJob& job) const;
   using CoreMap = std::vector<std::vector<char>>;  // by node and core: is it taken
   CoreMap running_cores() const;
   void add_reserved(const FakeJob& job, Time until, CoreMap& taken) const;

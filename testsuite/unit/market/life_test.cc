@@ -246,6 +246,8 @@ TEST(Life, WhyWaitingT12) {
   const std::uint32_t poor = world.run(Ask{.budget = "90", .cpus = 4, .limit_min = 1320});
   world.advance(kStart + 10);
   EXPECT_EQ(why(planned)["code"], "PLANNED");
+  // Its owner's change: root's own job.
+  ASSERT_EQ(world.change(outbid, 0), MARKET_ACCEPTED);
   world.job(outbid).limit_min = 240;
   world.advance(kStart + 20);
   EXPECT_EQ(why(outbid)["code"], "OUTBID");
@@ -379,6 +381,8 @@ TEST(Life, ChangesArePricedOrRefused) {
   world.advance(kStart + 60);
   EXPECT_EQ(world.balance("physics").liens, credits("4"));
   EXPECT_EQ(read_note(world.job(id).note)->price, credits("4"));
+  change.time_limit_min = 60;
+  EXPECT_EQ(world.market().modify(change, world.now, text), MARKET_ACCEPTED);
   world.job(id).limit_min = 60;
   world.advance(kStart + 90);
   EXPECT_EQ(world.balance("physics").liens, credits("1"));

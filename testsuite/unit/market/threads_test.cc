@@ -69,8 +69,8 @@ class Threads : public ::testing::Test {
       nodes.push_back({names[i].c_str(), kCores, 1, 0, "", "", true});
       members.push_back(i);
     }
-    market_partition_t partition{"main", true, true, 0, 0, members.data(), kNodes};
-    market_cluster_t cluster{nodes.data(), kNodes, &partition, 1, nullptr, 0, false};
+    market_partition_t partition{"main", true, true, 0, 0, members.data(), kNodes, {}};
+    market_cluster_t cluster{nodes.data(), kNodes, &partition, 1, nullptr, 0, false, false, false};
     market_->update_cluster(cluster, std::time(nullptr));
   }
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What was told is kept: the price, when Slurm, a site's plugin or an operator makes the job
+// another one than was sold; the place, by giving it up where Slurm does not start the job.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/market/convert.h"
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+constexpr std::size_t kEarlyChanges = 10000;  // changes remembered of jobs not seen yet
+constexpr Time kEarlyChangeLife = 60;         // seconds
+constexpr Time kCountAgain = 60;              // seconds after Slurm could not count a job
+constexpr int kStartAttempts = 5;             // planned starts without a start until it is held
+constexpr Time kLongestWait = 86400;          // seconds between two of them
+constexpr Time kLeastPatience = 60;           // seconds: one cycle of Slurm's scheduler
+
+std::int64_t cpus_of(const Demand& demand) {
+  const auto cpus = demand.tres.find("cpu");
+  return cpus == demand.tres.end() ? 0 : cpus->second;
+}
+
+bool same_nodes(const Shape& a, const Shape& b) {
+  return a.req_nodes == b.req_nodes && a.exc_nodes == b.exc_nodes && a.features == b.features;
+}
+
+// The demand for as many CPUs as Slurm counted: whole tasks of equal size where they divide them,
+// else equal nodes.
+void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint32_t tasks) {
+  Shape& shape = demand.shape;
+  demand.tres["cpu"] = std::max<std::int64_t>(cpus_of(demand), cpus);
+  if (cpus <= shape.cpus) return;
+  shape.cpus = cpus;
+  if (tasks > 0 && cpus % tasks == 0) {
+    shape.cpus_per_task = std::max(shape.cpus_per_task, cpus / tasks);
+  } else if (nodes > 0 && cpus % nodes == 0) {
+    shape.cpus_per_task = cpus / nodes;
+    shape.tasks_per_node = 1;
+  }
+  if (nodes > 0) shape.max_nodes = std::max(shape.min_nodes, nodes);
+}
+
+}  // namespace
+
+bool Market::wants_count(std::uint32_t job_id, std::string_view note) {
+  const std::lock_guard lock(mutex_);
+  if (mechanism_ == nullptr || auction_ != nullptr) return false;
+  const auto job = jobs_.find(job_id);
+  if (job != jobs_.end()) {
+    const Phase phase = job->second.phase;
+    return job->second.count_due && job->second.count_at <= last_pass_ &&
+           (phase == Phase::kConfirmed || phase == Phase::kWaiting);
+  }
+  const auto known = read_note(note);
+  if (!known || known->settled) return false;
+  const auto provisional = provisionals_.find(known->token);
+  return provisional == provisionals_.end() || provisional->second.counted_cpus == 0;
+}
+
+// An owner's change of a job that no pass has seen yet would otherwise look like Slurm's.
+void Market::note_change(const market_change_t& change, Time now) {
+  if (change.is_operator && change.uid != change.owner_uid) return;
+  const auto known = jobs_.find(change.job_id);
+  if (known != jobs_.end()) {
+    known->second.owner_changed = true;
+    if (known->second.array_job_id != 0) changed_arrays_.insert(known->second.array_job_id);
+    return;
+  }
+  changed_arrays_.insert(change.job_id);
+  std::erase_if(early_changes_,
+                [now](const auto& entry) { return now - entry.second > kEarlyChangeLife; });
+  if (early_changes_.size() < kEarlyChanges) early_changes_[change.job_id] = now;
+}
+
+/// Whether its owner changed the job before it was seen.
+bool Market::changed_early(const Job& job) const {
+  return early_changes_.contains(job.id) ||
+         (job.array_job_id != 0 && early_changes_.contains(job.array_job_id));
+}
+
+// Whether the job is larger, longer, later or elsewhere than what was sold.
+bool Market::needs_more(const Request& sold, Time start, const market_job_t& seen) const {
+  const std::string_view partition = or_empty(seen.partition);
+  if (!partition.empty() && partition != sold.partition) return true;
+  if (static_cast<Time>(seen.time_limit_min) * 60 > sold.duration || seen.begin > start)
+    return true;
+  const auto seen_demand = demand_of(size_options(seen.size));
+  if (seen_demand && !same_nodes(seen_demand->shape, sold.demand.shape)) return true;
+  auto tres = parse_tres(or_empty(seen.tres_req));
+  if (!tres) return false;
+  keep_asked_gres(sold.demand.tres, *tres);
+  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  const bool memory_counts =
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.mem_mb > 0; });
+  return std::any_of(tres->begin(), tres->end(), [&](const auto& entry) {
+    const auto& [name, amount] = entry;
+    if (name == "node") return amount > sold.demand.shape.min_nodes;
+    if (name == "mem" && !memory_counts) return false;
+    const auto had = sold.demand.tres.find(name);
+    return amount > (had == sold.demand.tres.end() ? 0 : had->second);
+  });
+}
+
+// What its owner changed since the acceptance is priced anew; what Slurm, which knows defaults that
+// the submission did not show, or a site's plugin made of it gets a place at the price told.
+void Market::settle_terms(Job& job, const market_job_t& seen, Time now) {
+  if (changed_early(job)) {
+    const auto request = request_of(seen, job.bid.request, true);
+    const bool is_later = seen.begin > job.terms.start;
+    if (request && (is_later || !same_price_basis(*request, job.bid.request))) {
+      job.told = false;
+      renegotiate(job, *request, job.terms.start, now);
+      return;
+    }
+  } else if (needs_more(job.bid.request, job.terms.start, seen)) {
+    if (const auto request = request_of(seen, job.bid.request, true)) {
+      move_at_told_price(job, *request, now);
+      return;
+    }
+  }
+  set_lien(job, job.terms.price);
+  teach(job, now);
+}
+
+// Slurm's own count of the CPUs. Where it is more than what was sold, the submission was counted
+// wrongly, and the difference is the site's.
+void Market::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, std::uint32_t nodes,
+                        Time now) {
+  if (!job.count_due || cpus == 0 || job.terms.auctioned()) return;
+  if (cpus == MARKET_UNCOUNTABLE) {
+    job.count_at = now + kCountAgain;
+    return;
+  }
+  job.count_due = false;
+  const std::int64_t sold = cpus_of(job.bid.request.demand);
+  if (cpus <= sold) return;
+  const bool is_new = cpus > job.counted_cpus;
+  job.counted_cpus = cpus;
+  job.counted_nodes = nodes;
+  if (is_new) note_undersold(job, sold);
+  auto request = request_of(seen, job.bid.request, true);
+  if (!request) request = job.bid.request;
+  raise_to_count(job, *request, seen.size.tasks);
+  if (job.phase == Phase::kWaiting) {
+    job.bid.request = std::move(*request);
+  } else {
+    move_at_told_price(job, *request, now);
+  }
+}
+
+void Market::note_undersold(const Job& job, std::int64_t sold) {
+  ++undersold_jobs_;
+  last_undersold_ = fmt::format(
+      "job {}: Slurm takes {} CPUs, its submission was counted as {}; the difference "
+      "is the site's",
+      job.id, job.counted_cpus, sold);
+  const bool is_said = job.array_job_id != 0 && job.array_job_id == undersold_array_;
+  undersold_array_ = job.array_job_id;
+  if (!is_said) log_(LogLevel::kError, last_undersold_);
+}
+
+// As few nodes and as large tasks as Slurm used, where the cluster has such a place.
+void Market::raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const {
+  if (job.counted_cpus == 0) return;
+  Demand tight = request.demand;
+  raise_to(tight, job.counted_cpus, job.counted_nodes, tasks);
+  if (!bookings_.plan().fits_empty(tight.shape, request.partition))
+    raise_to(request.demand, job.counted_cpus, 0, 0);
+  else
+    request.demand = std::move(tight);
+}
+
+// The price that was told, or less: at the best start, or where that has no price at any that has a
+// place.
+void Market::keep_told(const Job& job, Found& found, Time now) const {
+  if (!job.told) return;
+  const Request& request = job.bid.request;
+  if (!found.choice) {
+    const Time from = std::max(now, request.earliest);
+    const StartSpans closed = closed_by_sisters(job);
+    found.choice = earliest_place(request, from, request.deadline - request.duration,
+                                  booking_key(job), &closed);
+    if (found.choice) found.choice->price = job.terms.price;
+  }
+  if (found.choice) found.choice->price = std::min(found.choice->price, job.terms.price);
+}
+
+// A place for the job as it is now, at its start where that can still be had, at the price that its
+// owner was told.
+bool Market::move_at_told_price(Job& job, const Request& request, Time now) {
+  if (auction_ != nullptr || job.terms.auctioned())
+    return renegotiate(job, request, job.terms.start, now);
+  if (job.missed) {  // its owner let its start pass: its price will be asked for again
+    job.bid.request = request;
+    return false;
+  }
+  unplace(job, now);
+  unreserve(job);
+  job.terms.promised_end += request.duration - job.bid.request.duration;
+  job.bid.request = request;
+  const Time from = std::max(now, request.earliest);
+  const std::string own = booking_key(job);
+  std::optional<Choice> choice;
+  const StartSpans closed = closed_by_sisters(job);
+  if (job.terms.start >= from)
+    choice = earliest_place(request, job.terms.start, job.terms.start, own, &closed);
+  if (!choice) {
+    const Time last = std::max(from, request.deadline - request.duration);
+    choice = earliest_place(request, from, last, own, &closed);
+  }
+  if (!choice) {
+    hold(job, Cause::kResources, job.terms.price, now);
+    return false;
+  }
+  place(job, std::move(*choice));
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  set_lien(job, job.terms.price);
+  teach(job, now);
+  job.note_due = true;
+  return true;
+}
+
+// Slurm did not start the job at its planned start or cannot: others get the place, and the job is
+// planned again, a few times and each time after a longer wait, then held.
+void Market::give_up_start(Job& job, std::string_view why, Time now) {
+  unplace(job, now);
+  unreserve(job);
+  job.bound_at = 0;
+  job.start_failure = why;
+  const Partition* partition = find_partition(job.bid.request.partition);
+  const bool may_start = partition != nullptr && partition->up;
+  if (may_start || job.start_failures == 0) ++job.start_failures;
+  log_(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
+                                    job.id, job.start_failures, why));
+  if (job.start_failures > kStartAttempts)
+    return hold(job, Cause::kNotStarted, job.terms.price, now);
+  job.cause = Cause::kNotStarted;
+  job.not_before = now + std::min(kLongestWait, patience() << (job.start_failures - 1));
+  job.retry_at = 0;
+}
+
+// How long a job keeps its place although Slurm does not start it: three times what start-up and
+// clean-up are planned to take, for jobs on the same nodes that must be killed first.
+Time Market::patience() const {
+  return std::max(kLeastPatience, 3 * config_.start_slack);
+}
+
+void Market::give_up_late_start(Job& job, Time now) {
+  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience()) return;
+  give_up_start(job, fmt::format("Slurm did not start it within {} s", patience()), now);
+}
+
+}  // namespace market

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Settings of Slurm with which promises cannot be kept, for smarket check.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/market.h"
+#include "core/market/text.h"
+
+namespace market {
+
+bool Market::share_nodes(const Partition& a, const Partition& b) const {
+  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    return node.partitions.contains(a.name) && node.partitions.contains(b.name);
+  });
+}
+
+void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks) const {
+  for (const Partition& other : partitions_) {
+    if (!share_nodes(sold, other)) continue;
+    if (preempts_by_tier_ && sold.rules.preemptable &&
+        other.rules.priority_tier > sold.rules.priority_tier) {
+      risks.push_back(fmt::format(
+          "jobs of partition {} (PriorityTier={}) preempt jobs with a bid in {} ({}): give {} "
+          "PreemptMode=OFF",
+          other.name, other.rules.priority_tier, sold.name, sold.rules.priority_tier, sold.name));
+    }
+    const bool takes_unbid = !trades(other.name) || config_.unbid == UnbidJobs::kBestEffort;
+    if (takes_unbid && (other.max_time == 0 || other.max_time > config_.reservation_lead)) {
+      risks.push_back(fmt::format(
+          "jobs without a bid may run {} in partition {}, longer than planning.reservation_lead "
+          "({}): one that starts before a place in {} has its reservation can sit on it",
+          other.max_time == 0 ? "for ever" : time_limit_text(other.max_time), other.name,
+          time_limit_text(config_.reservation_lead), sold.name));
+    }
+  }
+  if (sold.rules.forced_share > 1) {
+    risks.push_back(fmt::format(
+        "OverSubscribe=FORCE:{} in partition {}: Slurm puts several jobs on the cores one paid for",
+        sold.rules.forced_share, sold.name));
+  }
+  if (sold.rules.overrun_s > config_.start_slack) {
+    risks.push_back(fmt::format(
+        "jobs in partition {} may go on for {} s after their time limit (OverTimeLimit, KillWait), "
+        "longer than planning.start_slack ({} s): the next job on their nodes starts late",
+        sold.name, sold.rules.overrun_s, config_.start_slack));
+  }
+}
+
+std::vector<std::string> Market::risks() const {
+  std::vector<std::string> risks;
+  if (auction_ != nullptr) return risks;  // no start is promised
+  if (preempts_by_qos_) {
+    risks.emplace_back(
+        "PreemptType=preempt/qos: a QOS that preempts those of jobs with a bid kills guaranteed "
+        "jobs");
+  }
+  for (const Partition& partition : partitions_) {
+    if (trades(partition.name)) add_risks_of(partition, risks);
+  }
+  return risks;
+}
+
+}  // namespace market
