@@ -4,8 +4,8 @@
 #   slurm_headers(<target>)
 #     Makes an interface library with the include folders and definitions, and sets in the caller's scope
 #     SLURM_VERSION ("22.05.8") and SLURM_PLUGIN_DIR (where the distribution keeps Slurm's plugins).
-#     The headers come from SLURM_SOURCE_DIR, or else from the distribution's source package, which is unpacked into
-#     the build tree; a second configure uses what is there.
+#     The headers come from SLURM_SOURCE_DIR, or else, with SLURM_MARKET_FETCH_HEADERS, from the distribution's source
+#     package, which is unpacked into the build tree; a second configure uses what is there.
 
 function(slurm_installed_version out)
   find_program(SLURMCTLD_PROGRAM slurmctld PATHS /usr/sbin /usr/local/sbin)
@@ -97,6 +97,11 @@ function(slurm_headers target)
   else()
     set(tree ${CMAKE_BINARY_DIR}/slurm-headers/slurm-${installed})
     if(NOT EXISTS ${tree}/META)
+      if(NOT SLURM_MARKET_FETCH_HEADERS)
+        message(FATAL_ERROR "The plugins need the headers of Slurm ${installed}: name its source tree with "
+                            "-DSLURM_SOURCE_DIR=…, or let apt fetch its source package with "
+                            "-DSLURM_MARKET_FETCH_HEADERS=ON; -DSLURM_MARKET_PLUGINS=OFF builds without them")
+      endif()
       slurm_fetch_source(${tree})
     endif()
   endif()
