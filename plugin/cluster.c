@@ -82,6 +82,19 @@ static void read_preemption(market_cluster_t* cluster) {
   cluster->preempts_by_qos = any && !xstrcmp(slurm_conf.preempt_type, "preempt/qos");
 }
 
+// Slurm's lua plugin writes its text over that of the plugins before it.
+static bool texts_overwritten(void) {
+  char *list = xstrdup(slurm_conf.job_submit_plugins), *name, *rest = NULL;
+  bool after_ours = false, overwritten = false;
+
+  for (name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    if (after_ours && !xstrcmp(name, "lua")) overwritten = true;
+    if (!xstrcmp(name, "market")) after_ours = true;
+  }
+  xfree(list);
+  return overwritten;
+}
+
 static void read_partitions(market_cluster_t* cluster, arena_t* arena) {
   market_partition_t* parts = arena_array(arena, list_count(part_list), sizeof(*parts));
   list_itr_t* each = list_iterator_create(part_list);
@@ -193,7 +206,7 @@ static uint64_t mix_number(uint64_t digest, uint64_t number) {
 static uint64_t digest_of(const market_cluster_t* cluster) {
   uint64_t digest = UINT64_C(14695981039346656037) ^
                     (cluster->associations_enforced + cluster->preempts_by_tier * 2 +
-                     cluster->preempts_by_qos * 4);
+                     cluster->preempts_by_qos * 4 + cluster->texts_overwritten * 8);
 
   for (uint32_t i = 0; i < cluster->node_count; i++) {
     const market_node_t* node = &cluster->nodes[i];
@@ -243,6 +256,7 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   read_partitions(&cluster, arena);
   read_reservations(&cluster, now, arena);
   read_preemption(&cluster);
+  cluster.texts_overwritten = texts_overwritten();
   cluster.associations_enforced = accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS;
   digest = digest_of(&cluster);
   if (digest == told_digest) return;

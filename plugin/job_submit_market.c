@@ -8,6 +8,7 @@
 #include "plugin/convert.h"
 #include "plugin/eligibility.h"
 #include "plugin/market.h"
+#include "plugin/message.h"
 #include "plugin/note.h"
 #include "plugin/options.h"
 
@@ -45,10 +46,9 @@ static bool names_market_reservation(const char* reservations, const char* own) 
 }
 
 static int refuse_reservation(char** message) {
-  xfree(*message);
-  *message = xstrdup("market: reservations named " MARKET_RESV_PREFIX
-                     "… hold the place of one accepted job each; "
-                     "give --budget or --value instead of --reservation");
+  message_add(message, "market: reservations named " MARKET_RESV_PREFIX
+                       "… hold the place of one accepted job each; "
+                       "give --budget or --value instead of --reservation");
   return ESLURM_RESERVATION_ACCESS;
 }
 
@@ -102,10 +102,7 @@ static void keep_whole_time(job_desc_msg_t* request) {
 static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** message) {
   bool accepted = answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING;
 
-  if (answer->text && answer->text[0]) {
-    xfree(*message);
-    *message = xstrdup(answer->text);
-  }
+  message_add(message, answer->text);
   if (answer->verdict == MARKET_REJECTED) return ESLURM_ACCOUNTING_POLICY;
   // A query fails as a job, or it would be a way around what the market asks of jobs.
   if (answer->verdict == MARKET_ANSWERED) return ESLURM_NOT_SUPPORTED;
@@ -131,7 +128,7 @@ static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* op
                           arena_t* arena, market_submission_t* submission) {
   const char* account;
 
-  if (!request->account) {
+  if (!request->account || options->query) {
     char* by_default = default_account(submission->uid);
 
     submission->default_account = arena_copy(arena, by_default);
@@ -150,10 +147,11 @@ static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* op
 }
 
 static int answer_closed(const bid_options_t* options, char** message) {
-  xfree(*message);
-  *message = xstrdup(options->query ? "market: closed (PriorityType is not priority/market)"
-                                    : "market: closed (PriorityType is not priority/market): the "
-                                      "job goes on without its bid");
+  message_add(message,
+              options->query
+                  ? "market: closed (PriorityType is not priority/market)"
+                  : "market: closed (PriorityType is not priority/market): the job goes on "
+                    "without its bid");
   return options->query ? ESLURM_NOT_SUPPORTED : SLURM_SUCCESS;
 }
 
@@ -191,8 +189,7 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
   if (market_is_note(request->admin_comment)) xfree(request->admin_comment);
   options_read(request->spank_job_env, request->spank_job_env_size, &options);
   if (forged(&options)) {
-    xfree(*message);
-    *message = xstrdup(forged(&options));
+    message_add(message, forged(&options));
     return ESLURM_ACCOUNTING_POLICY;
   }
   note_drop_forged(request);
@@ -213,12 +210,10 @@ static int ask_about(const market_change_t* asked, const job_record_t* job, char
   char* text = xmalloc(MARKET_REASON_MAX);
   int verdict = market_modify(asked, time(NULL), text, MARKET_REASON_MAX);
 
-  if (verdict != MARKET_REJECTED || !(asked->is_operator || asked->uid == job->user_id))
-    xfree(text);
-  if (verdict != MARKET_REJECTED) return SLURM_SUCCESS;
-  xfree(*message);
-  *message = text;
-  return ESLURM_ACCOUNTING_POLICY;
+  if (verdict == MARKET_REJECTED && (asked->is_operator || asked->uid == job->user_id))
+    message_add(message, text);
+  xfree(text);
+  return verdict == MARKET_REJECTED ? ESLURM_ACCOUNTING_POLICY : SLURM_SUCCESS;
 }
 
 static int judge_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
@@ -265,8 +260,8 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
   if (names_market_reservation(change->reservation, job->resv_name))
     return refuse_reservation(message);
   if (imitates_bill(change, job)) {
-    xfree(*message);
-    *message = xstrdup(
+    message_add(
+        message,
         "market: an admin comment may not begin as the market's bill does; any other text may");
     return ESLURM_NOT_SUPPORTED;
   }

@@ -140,6 +140,7 @@ typedef struct market_cluster {
   uint32_t reservation_count;
   bool associations_enforced; /* Slurm itself decides who may use an account */
   bool preempts_by_tier, preempts_by_qos;
+  bool texts_overwritten; /* a job_submit plugin after ours replaces what users are told */
 } market_cluster_t;
 
 /* The nodes, partitions and foreign reservations as they are now. Everything is copied. Call before

@@ -78,6 +78,8 @@ std::string last_line(std::string_view text) {
 struct DummyJob {
   job_desc_msg_t description;
   std::string query;
+  // What a site's own job_submit plugin may demand of each job.
+  std::string script = "#!/bin/sh\n", account;
   std::string name = "smarket", folder = "/", host = "localhost", partition;
   char* environment[2];
 
@@ -97,6 +99,10 @@ struct DummyJob {
     // A partition may have a default memory of its own.
     partition = question.value("partition", "");
     if (!partition.empty()) description.partition = partition.data();
+    account = question.value("account", "");
+    if (account.empty()) account = name;
+    description.account = account.data();
+    description.script = script.data();
     description.min_cpus = 1;
     description.num_tasks = 1;
     description.time_limit = kQueryMinutes;

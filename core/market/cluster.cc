@@ -134,6 +134,7 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   associations_enforced_ = cluster.associations_enforced;
   preempts_by_tier_ = cluster.preempts_by_tier;
   preempts_by_qos_ = cluster.preempts_by_qos;
+  hear_whether_texts_arrive(cluster.texts_overwritten);
   cluster_known_ = true;
   rooms_known_ = false;
   places_due_ = true;

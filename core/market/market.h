@@ -353,6 +353,7 @@ class Market {
   // risks.cc
   bool share_nodes(const Partition& a, const Partition& b) const;
   void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
+  void hear_whether_texts_arrive(bool overwritten);
   std::vector<std::string> risks() const;
 
   // settlement.cc
@@ -430,6 +431,7 @@ class Market {
   Bookings bookings_;
   std::vector<Partition> partitions_;
   bool associations_enforced_ = false, preempts_by_tier_ = false, preempts_by_qos_ = false;
+  bool texts_overwritten_ = false;
   std::vector<Capacity::Busy> foreign_busy_;
   std::vector<std::string> foreign_keys_;
   bool capacity_due_ = true, places_due_ = false, nodes_moved_ = false;

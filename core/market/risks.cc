@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Settings of Slurm with which promises cannot be kept, for smarket check.
+// Settings of Slurm with which promises cannot be kept or told, for smarket check.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,17 @@
 #include "core/market/text.h"
 
 namespace market {
+namespace {
+
+constexpr const char* kTextsOverwritten =
+    "JobSubmitPlugins: lua comes after market and replaces what it tells users: name market last";
+
+}  // namespace
+
+void Market::hear_whether_texts_arrive(bool overwritten) {
+  if (overwritten && !texts_overwritten_) log_(LogLevel::kError, kTextsOverwritten);
+  texts_overwritten_ = overwritten;
+}
 
 bool Market::share_nodes(const Partition& a, const Partition& b) const {
   const std::vector<Node>& nodes = bookings_.plan().nodes();
@@ -50,6 +61,7 @@ void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks
 
 std::vector<std::string> Market::risks() const {
   std::vector<std::string> risks;
+  if (texts_overwritten_) risks.emplace_back(kTextsOverwritten);
   if (auction_ != nullptr) return risks;  // no start is promised
   if (preempts_by_qos_) {
     risks.emplace_back(

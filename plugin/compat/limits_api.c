@@ -4,6 +4,7 @@
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
 
 #include "plugin/convert.h"
+#include "plugin/message.h"
 #include "src/slurmctld/acct_policy.h"
 #include "src/slurmctld/licenses.h"
 
@@ -67,8 +68,7 @@ static int check_policy(const job_desc_msg_t* request, part_record_t* part,
   xfree(asked.tres_req_cnt);
   xfree(set.tres);
   if (is_within) return SLURM_SUCCESS;
-  xfree(*message);
-  *message = xstrdup(job_reason_string(reason));
+  message_add(message, job_reason_string(reason));
   return ESLURM_ACCOUNTING_POLICY;
 }
 
