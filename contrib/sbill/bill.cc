@@ -88,7 +88,7 @@ Result<std::string> bill(const ledger::Ledger& ledger, const Options& options) {
     rows.push_back(std::move(row));
   }
   if (options.totals) rows.push_back(total_row(*columns, totals_of(*runs)));
-  return render(text_columns, rows, options.output, options.header);
+  return render(text_columns, rows, options);
 }
 
 }  // namespace market::sbill

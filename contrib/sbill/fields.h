@@ -12,7 +12,7 @@
 namespace market::sbill {
 
 /// How a field is written in JSON. Amounts are strings, so that no reader rounds them.
-enum class Type { kText, kInteger, kNumber };
+enum class Type { kText, kInteger, kNumber, kTime };
 
 struct Field {
   std::string_view name;
@@ -21,6 +21,7 @@ struct Field {
   Type type;
   std::string_view json_name;
   std::string (*text)(const ledger::Segment&);
+  Time (*time)(const ledger::Segment&) = nullptr;  ///< of kTime; 0: not known
 };
 
 const std::vector<Field>& all_fields();

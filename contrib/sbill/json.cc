@@ -18,6 +18,10 @@ std::string dump(const Json& json) {
 }
 
 Json value_of(const Field& field, const ledger::Segment& run) {
+  if (field.type == Type::kTime) {
+    const Time time = field.time(run);
+    return time == 0 ? Json() : Json(format_time_with_offset(time));
+  }
   const std::string text = field.text(run);
   switch (field.type) {
     case Type::kInteger:
@@ -25,6 +29,7 @@ Json value_of(const Field& field, const ledger::Segment& run) {
     case Type::kNumber:
       return std::stod(text);
     case Type::kText:
+    case Type::kTime:
       break;
   }
   return text;
@@ -53,7 +58,7 @@ std::string bill_json(const std::vector<ledger::Segment>& runs) {
 std::string statement_json(const Statement& statement) {
   Json lines = Json::array();
   for (const StatementLine& line : statement.lines) {
-    lines.push_back({{"time", format_time(line.entry.time)},
+    lines.push_back({{"time", format_time_with_offset(line.entry.time)},
                      {"kind", line.entry.kind},
                      {"job_id", line.job},
                      {"restarts", line.restarts},
@@ -63,8 +68,8 @@ std::string statement_json(const Statement& statement) {
                      {"note", line.entry.note}});
   }
   return dump({{"account", statement.account},
-               {"since", format_time(statement.since)},
-               {"until", format_time(statement.until)},
+               {"since", format_time_with_offset(statement.since)},
+               {"until", format_time_with_offset(statement.until)},
                {"opening_balance", statement.opening.to_string()},
                {"lines", std::move(lines)},
                {"closing_balance", statement.closing.to_string()}});

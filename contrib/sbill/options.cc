@@ -43,6 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kStates 
 struct Raw {
   std::string start, end, month, jobs, accounts, users, partitions, states, mechanisms, clusters;
   std::string statement_account;
+  std::optional<std::string> delimiter;
   bool parsable = false, parsable2 = false, json = false, csv = false, no_header = false;
 };
 
@@ -182,6 +183,8 @@ void add_options(CLI::App& app, Raw& raw, Options& options) {
   app.add_option("--config", options.config, "market.conf to take the database from")->take_last();
   app.add_option("--database", options.database, "the ledger (default: the one market.conf names)")
       ->take_last();
+  app.add_option("--delimiter", raw.delimiter, "what separates with -p and -P (default: |)")
+      ->take_last();
   app.add_flag("-e,--helpformat", options.help_format, "list the fields for --format and stop");
   app.add_option("-E,--endtime", raw.end, "only runs that ended before this time")->take_last();
   app.add_option("-j,--jobs", raw.jobs,
@@ -227,10 +230,22 @@ CLI::App* add_statement(CLI::App& app, Raw& raw) {
   return statement;
 }
 
+std::optional<Stop> read_delimiter(const Raw& raw, Options& options) {
+  if (!raw.delimiter) return std::nullopt;
+  const bool breaks_lines = raw.delimiter->find_first_of("\r\n") != std::string::npos;
+  if (raw.delimiter->empty() || breaks_lines)
+    return wrong("--delimiter", *raw.delimiter, "one or more characters of one line");
+  if (options.output != Output::kParsable && options.output != Output::kParsable2)
+    return wrong("--delimiter", *raw.delimiter, "only with --parsable or --parsable2");
+  options.delimiter = *raw.delimiter;
+  return std::nullopt;
+}
+
 std::optional<Stop> interpret(const Raw& raw, Time now, Options& options) {
   options.statement_of = raw.statement_account;
   options.output = output_of(raw);
   options.header = !raw.no_header;
+  if (auto stop = read_delimiter(raw, options)) return stop;
   options.filter.accounts = split(raw.accounts);
   options.filter.users = split(raw.users);
   options.filter.partitions = split(raw.partitions);

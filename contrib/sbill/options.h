@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tasks;
   std::string format;  ///< empty: the default columns
   Output output = Output::kTable;
+  std::string delimiter = "|";  ///< of kParsable and kParsable2
   bool header = true;
   bool totals = false;
   bool help_format = false;

@@ -80,7 +80,7 @@ Result<std::string> statement(const ledger::Ledger& ledger, const Options& optio
     text = fmt::format("Statement of {}, {} to {}, in {}\n", result->account, format_time(since),
                        format_time(until), currency);
   }
-  return text + render(columns(), rows_of(*result), options.output, options.header);
+  return text + render(columns(), rows_of(*result), options);
 }
 
 }  // namespace market::sbill

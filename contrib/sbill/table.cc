@@ -49,13 +49,25 @@ std::string quoted(const std::string& text) {
   return "\"" + escaped + "\"";
 }
 
-std::string separated(const std::vector<std::string>& cells, Output output) {
+std::string without(std::string text, const std::string& delimiter) {
+  for (std::size_t at = 0; (at = text.find(delimiter, at)) != std::string::npos; ++at)
+    text.replace(at, delimiter.size(), "?");
+  return text;
+}
+
+std::string comma_separated(const std::vector<std::string>& cells) {
   std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += output == Output::kCsv ? "," : "|";
-    line += output == Output::kCsv ? quoted(cells[i]) : printable(cells[i]);
+  for (const std::string& cell : cells) line += (&cell == &cells.front() ? "" : ",") + quoted(cell);
+  return line + "\r\n";
+}
+
+std::string separated(const std::vector<std::string>& cells, const Options& options) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) line += options.delimiter;
+    line += without(printable(cell), options.delimiter);
   }
-  return line + (output == Output::kParsable ? "|\n" : output == Output::kCsv ? "\r\n" : "\n");
+  return line + (options.output == Output::kParsable ? options.delimiter : "") + "\n";
 }
 
 std::vector<std::string> titles_of(const std::vector<TextColumn>& columns) {
@@ -96,11 +108,14 @@ std::string aligned(const std::vector<TextColumn>& columns,
 }  // namespace
 
 std::string render(const std::vector<TextColumn>& columns,
-                   const std::vector<std::vector<std::string>>& rows, Output output, bool header) {
-  if (output == Output::kTable) return aligned(columns, rows, header);
+                   const std::vector<std::vector<std::string>>& rows, const Options& options) {
+  if (options.output == Output::kTable) return aligned(columns, rows, options.header);
+  const auto line_of = [&options](const std::vector<std::string>& cells) {
+    return options.output == Output::kCsv ? comma_separated(cells) : separated(cells, options);
+  };
   std::string text;
-  if (header) text += separated(titles_of(columns), output);
-  for (const auto& row : rows) text += separated(row, output);
+  if (options.header) text += line_of(titles_of(columns));
+  for (const auto& row : rows) text += line_of(row);
   return text;
 }
 

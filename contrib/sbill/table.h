@@ -17,8 +17,10 @@ struct TextColumn {
   bool cut = true;
 };
 
-/// The table with its header (when asked for), every line ended by a newline. `output` is not JSON.
+/// The table with its header (when asked for), every line ended by a newline. The output is not
+/// JSON. A delimiter inside a value becomes '?', so that each line has as many fields as there are
+/// columns; CSV keeps it, quoted.
 std::string render(const std::vector<TextColumn>& columns,
-                   const std::vector<std::vector<std::string>>& rows, Output output, bool header);
+                   const std::vector<std::vector<std::string>>& rows, const Options& options);
 
 }  // namespace market::sbill

@@ -5,6 +5,7 @@
 
 #include "contrib/smarket/output.h"
 #include "contrib/smarket/verbs.h"
+#include "core/util/clean_text.h"
 
 namespace {
 
@@ -21,6 +22,15 @@ struct CommandLine {
   std::string name, job, partition, mechanism, file = "-";
   std::function<int()> run;
 };
+
+/// Notes stand in statements, which are read line by line and as JSON.
+std::string refuse_unprintable(const std::string& note) {
+  return market::is_clean_text(note) ? "" : "must be UTF-8 text without control characters";
+}
+
+void add_note(CLI::App* verb, std::string& note, const char* what) {
+  verb->add_option("--note", note, what)->check(CLI::Validator(refuse_unprintable, ""));
+}
 
 CLI::App* add_verb(CLI::App& app, const char* name, const char* what) {
   CLI::App* verb = app.add_subcommand(name, what);
@@ -42,7 +52,7 @@ void add_account_verbs(CLI::App& app, CommandLine& line) {
   add->add_option("NAME", line.account.name, "The account")->required();
   add->add_option("--users", line.account.users, "Users to add, comma separated")->delimiter(',');
   add->add_option("--remove-users", line.account.remove_users, "Users to take out")->delimiter(',');
-  add->add_option("--note", line.account.note, "What it is for");
+  add_note(add, line.account.note, "What it is for");
   choose(add, line, [&line] { return account_add(line.common, line.account); });
 
   CLI::App* list = add_verb(*account, "list", "All accounts that you may see");
@@ -60,7 +70,7 @@ void add_account_verbs(CLI::App& app, CommandLine& line) {
 void add_money_verbs(CLI::App& app, CommandLine& line) {
   const auto add_rest = [&line](CLI::App* verb) {
     verb->add_option("CREDITS", line.money.credits, "Amount, such as 1000 or 38.90")->required();
-    verb->add_option("--note", line.money.note, "Why, for the statement");
+    add_note(verb, line.money.note, "Why, for the statement");
   };
   CLI::App* deposit_verb = add_verb(app, "deposit", "Put credits into an account");
   deposit_verb->add_option("ACCOUNT", line.money.account, "The account")->required();
@@ -81,7 +91,7 @@ void add_money_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* refund_verb = add_verb(app, "refund", "Give back part of what a job was charged");
   refund_verb->add_option("JOBID", line.refund.job, "The job, or ARRAY_TASK")->required();
   refund_verb->add_option("CREDITS", line.refund.credits, "Amount")->required();
-  refund_verb->add_option("--note", line.refund.note, "Why, for the statement");
+  add_note(refund_verb, line.refund.note, "Why, for the statement");
   refund_verb->add_option("--cluster", line.refund.cluster, "The job's cluster");
   refund_verb->add_flag("--force", line.refund.force, "Also after the refund window");
   choose(refund_verb, line, [&line] { return refund(line.common, line.refund); });

@@ -368,6 +368,12 @@ std::string format_time(std::int64_t time) {
                      when.tm_mday, when.tm_hour, when.tm_min, when.tm_sec);
 }
 
+std::string format_time_with_offset(std::int64_t time) {
+  const long offset = local(time).tm_gmtoff / 60;
+  return fmt::format("{}{}{:02}:{:02}", format_time(time), offset < 0 ? '-' : '+',
+                     std::abs(offset) / 60, std::abs(offset) % 60);
+}
+
 std::string format_time_short(std::int64_t time, std::int64_t now) {
   const std::tm when = local(time);
   const auto same_day = [&when](const std::tm& day) {

@@ -26,6 +26,9 @@ std::string format_duration(std::int64_t seconds);
 /// "YYYY-MM-DDTHH:MM:SS" in the local zone.
 std::string format_time(std::int64_t time);
 
+/// "YYYY-MM-DDTHH:MM:SS+HH:MM", in the local zone with its offset (RFC 3339), for programs.
+std::string format_time_with_offset(std::int64_t time);
+
 /// For a person: "15:40" today, "tomorrow 02:00", else "2026-11-30T07:30"; seconds shown only when
 /// they are not 0.
 std::string format_time_short(std::int64_t time, std::int64_t now);

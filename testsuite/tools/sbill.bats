@@ -109,6 +109,38 @@ bats_require_minimum_version 1.5.0
 1234|ann|" ]
 }
 
+@test "a bar in a value breaks no line of parsable output, and another delimiter or CSV shows it" {
+  local books="$folder/bars.db" conf="$folder/bars.conf"
+  "$LEDGER_FIXTURE" --empty "$books"
+  printf 'database = "%s";\n' "$books" >"$conf"
+  "$TOOLS_DIR/smarket/smarket" --config="$conf" account add bio >/dev/null
+  "$TOOLS_DIR/smarket/smarket" --config="$conf" deposit bio 1 --note='a|b, "c"' >/dev/null
+  local -a show=("$TOOLS_DIR/sbill/sbill" --database="$books" -n statement bio -S 2026-01-01 -E now+1day)
+  run "${show[@]}" -P
+  [[ ${lines[1]} == *'|@treasury|a?b, "c"' && $(tr -dc '|' <<<"${lines[1]}") == '|||||||' ]]
+  run "${show[@]}" -p
+  [[ ${lines[1]} == *'|a?b, "c"|' ]]
+  run "${show[@]}" -P --delimiter='; '
+  [[ ${lines[1]} == *'; @treasury; a|b, "c"' ]]
+  run "${show[@]}" --csv
+  [[ ${lines[1]} == *',@treasury,"a|b, ""c"""'* ]]
+}
+
+@test "times in JSON carry their offset, so that the doubled hour of October is told apart" {
+  "$LEDGER_FIXTURE" "$folder/october.db" 1792890045
+  TZ=Europe/Berlin run "$TOOLS_DIR/sbill/sbill" --database="$folder/october.db" -A physics -S 2026-10-25 -E 2026-10-26 --json
+  python3 - "$output" <<'PY'
+import json, sys
+from datetime import datetime
+jobs = json.loads(sys.argv[1])["jobs"]
+assert len(jobs) == 3, jobs
+for job in jobs:
+    start, end = (datetime.fromisoformat(job[key]) for key in ("start", "end"))
+    assert (end - start).total_seconds() == job["elapsed_seconds"] > 0, job
+assert {job["start"][-6:] for job in jobs} == {"+01:00", "+02:00"}, jobs
+PY
+}
+
 @test "SBILL_FORMAT is the default format" {
   SBILL_FORMAT=User run november -n -j 1234
   [ "$output" = "ann" ]
@@ -192,7 +224,7 @@ PY
 
 @test "wrong options name the option, the value and what is allowed" {
   local -a cases=("-S yesterdayish" "--endtime=99:99" "-j 12x" "-j 0" "-s DANCING" "-o JobID,Colour" "-o JobID%0"
-    "-o JobID%x" "--month=2026-13" "-S 2026-11-02 -E 2026-11-01" "--nonsense" "extra")
+    "-o JobID%x" "--delimiter=;" "-P --delimiter=" "--month=2026-13" "-S 2026-11-02 -E 2026-11-01" "--nonsense" "extra")
   for one in "${cases[@]}"; do
     # shellcheck disable=SC2086
     run --separate-stderr bill $one

@@ -54,6 +54,17 @@ open_physics() {
   [[ $output == *physics* && $output != *chemistry* ]]
 }
 
+@test "a note is text of one line" {
+  smarket account add physics
+  for note in $'two\nlines' $'tab\there' $'cr\rhere' $'bad \xff utf8' $'esc \x1b[31m'; do
+    run smarket deposit physics 1 --note "$note"
+    [[ $status -ne 0 && ${#lines[@]} -eq 1 ]]
+    [[ $output == *"--note"*"must be UTF-8 text without control characters"* ]]
+  done
+  smarket deposit physics 1 --note 'a|b, "c" – naïve =1+1'
+  [ "$(smarket balance physics --json | jq -r '.accounts[0].balance // .balance')" = 1.00 ]
+}
+
 @test "account add twice is refused, but its users can be changed" {
   smarket account add physics --users=ada,bob
   split account add physics
