@@ -137,7 +137,7 @@ assert len(jobs) == 3, jobs
 for job in jobs:
     start, end = (datetime.fromisoformat(job[key]) for key in ("start", "end"))
     assert (end - start).total_seconds() == job["elapsed_seconds"] > 0, job
-assert {job["start"][-6:] for job in jobs} == {"+01:00", "+02:00"}, jobs
+assert {job["end"][-6:] for job in jobs} == {"+01:00", "+02:00"}, jobs
 PY
 }
 
