@@ -84,8 +84,8 @@ setup() { cluster_adopt; }
 
 @test "no time limit, a past deadline, more than the cluster: one clear line each" {
   refused "time limit" games -A physics -n 1 --budget=1 --wrap true
-  refused "" games -A physics -n 65 -t 1 --budget=1 --wrap true
-  refused "" games -A physics -N 5 -t 1 --budget=1 --wrap true
+  refused "larger than the cluster" games -A physics -n 65 -t 1 --budget=1 --wrap true
+  refused "larger than the cluster" games -A physics -N 5 -t 1 --budget=1 --wrap true
 }
 
 @test "bad words are refused on the submit host" {
@@ -156,13 +156,16 @@ setup() { cluster_adopt; }
   [ "$(field "$job" 0 charged)" -eq "$(price 16 60 0.6)" ]
 }
 
+# sprio's site factor of JOB is at least what market.conf gives accepted jobs; it knows jobs that only wait for nodes.
+sprio_shows_the_value() { [[ $(sprio -h -j "$1" -o %S) -ge 1000000 ]]; }
+
 @test "sprio shows the market's value" {
-  local job
-  accepted games -A physics -H -n 1 -t 1 --budget=1 --wrap true
-  job=$JOB
-  cluster_as games scontrol release "$job"
-  scancel "$job"
-  sprio -h >/dev/null
+  local blocker
+  blocker=$(cluster_as games sbatch --parsable -N 4 --exclusive -t 2 -o /dev/null --wrap 'sleep 100')
+  cluster_wait_state RUNNING "$blocker" 20
+  accepted games -A physics -n 1 -t 1 --budget=1 --wrap true
+  cluster_wait 20 sprio_shows_the_value "$JOB"
+  scancel "$JOB" "$blocker"
 }
 
 @test "all is well" { all_is_well && no_reservations; }

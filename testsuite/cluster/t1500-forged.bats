@@ -77,12 +77,14 @@ forged() {
   forged games $'ph\xffysics' "${O}budget=1"
 }
 
-@test "a huge environment" {
+@test "a large environment hides no bid, and slurmctld lives" {
   local many=() i
   for i in {1..20000}; do
     many+=("X$i=y")
   done
   forge games physics "${many[@]}" "${O}budget=1"
+  [[ $status -eq 0 && $output == *"market: accepted for 1.00"* ]]
+  wait_settled "$(grep -x '[0-9]*' <<<"$output")"
   scontrol ping | grep -q UP
 }
 

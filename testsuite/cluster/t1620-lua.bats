@@ -20,16 +20,14 @@ return slurm.SUCCESS
 END
 }
 
-boot_with() {
-  CLUSTER_NODES=1 CLUSTER_SLURM_EXTRA=JobSubmitPlugins=$1
+setup_file() {
+  CLUSTER_NODES=1 CLUSTER_SLURM_EXTRA=JobSubmitPlugins=lua,market
   cluster_new
   site_plugin
   fixed_rate 60
   cluster_start
   open_account physics 100 games
 }
-
-setup_file() { boot_with lua,market; }
 
 teardown_file() {
   cluster_adopt
@@ -77,8 +75,9 @@ accepted_or_silent() {
 }
 
 @test "market,lua: the bid is right and questions are answered, though lua hides texts, and this is said" {
-  cluster_stop
-  boot_with market,lua
+  sed -i s/=lua,market/=market,lua/ "$CLUSTER_DIR/etc/slurm.conf"
+  cluster_restart_slurmctld
+  cluster_wait 30 smarket check
   bid games -A physics -n 1 -t 1 --budget=5 --wrap true
   [[ $STATUS -eq 0 && $SAID == *"site: project physics"* ]]
   wait_settled "$JOB"
