@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the plugin makes of the market's orders, on Slurm's own node table, bitmaps and reservation
+// records. What slurmctld does with them is stood in for below.
+#include "plugin/orders.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+// cmocka wants the three above before it.
+#include <cmocka.h>
+
+#include "plugin/compat/slurm_api.h"
+#include "plugin/market.h"
+#include "plugin/reservation.h"
+#include "plugin/slurm_count.h"
+
+enum { NODES = 2, CORES = 4, NOW = 1000000, JOB = 7, OTHER = 8 };
+
+List job_list, resv_list;
+time_t last_job_update, last_resv_update;
+void* acct_db_conn;
+
+static struct {
+  job_record_t job, other;
+  job_resources_t held;  // by `other`
+  market_details_t details;
+  const char* start_refused;
+  bool wide;  // Slurm makes reservations of all nodes, whatever is asked
+  int reservation_code, validate_code, priorities_set;
+  const char* failure;  // of the last order that failed
+  int failures;
+} world;
+
+// ---- slurmctld ----
+
+static slurmctld_resv_t* find_resv(const char* name) {
+  list_itr_t* each = list_iterator_create(resv_list);
+  slurmctld_resv_t* resv;
+
+  while ((resv = list_next(each)) && xstrcmp(resv->name, name)) continue;
+  list_iterator_destroy(each);
+  return resv;
+}
+slurmctld_resv_t* find_resv_name(char* name) {
+  return find_resv(name);
+}
+static void free_resv(void* item) {
+  slurmctld_resv_t* resv = item;
+
+  FREE_NULL_BITMAP(resv->node_bitmap);
+  FREE_NULL_BITMAP(resv->core_bitmap);
+  xfree(resv->name);
+  xfree(resv->node_list);
+  xfree(resv->tres_str);
+  xfree(resv->tres_fmt_str);
+  xfree(resv->users);
+  xfree(resv);
+}
+static bitstr_t* nodes_named(const char* names) {
+  hostlist_t list = hostlist_create(names);
+  bitstr_t* nodes = bit_alloc(NODES);
+
+  for (int i = 0; i < NODES; i++)
+    if (hostlist_find(list, node_record_table_ptr[i]->name) >= 0) bit_set(nodes, i);
+  hostlist_destroy(list);
+  return nodes;
+}
+int create_resv(resv_desc_msg_t* wish) {
+  slurmctld_resv_t* resv;
+
+  if (world.reservation_code) return world.reservation_code;
+  resv = xmalloc(sizeof(*resv));
+  resv->name = xstrdup(wish->name);
+  resv->users = xstrdup(wish->users);
+  resv->start_time = wish->start_time;
+  resv->end_time = wish->end_time;
+  resv->flags = wish->flags;
+  resv->ctld_flags = RESV_CTLD_FULL_NODE;
+  resv->node_bitmap = nodes_named(wish->node_list);
+  if (world.wide) bit_set_all(resv->node_bitmap);
+  list_append(resv_list, resv);
+  return SLURM_SUCCESS;
+}
+int delete_resv(reservation_name_msg_t* which) {
+  list_delete_ptr(resv_list, find_resv(which->name));
+  return SLURM_SUCCESS;
+}
+int validate_job_resv(job_record_t* job) {
+  if (world.validate_code) return world.validate_code;
+  job->resv_ptr = find_resv(job->resv_name);
+  return SLURM_SUCCESS;
+}
+void schedule_resv_save(void) {}
+job_record_t* find_job_record(uint32_t id) {
+  return id == JOB ? &world.job : id == OTHER ? &world.other : NULL;
+}
+job_record_t* job_array_split(job_record_t* job) {
+  (void)job;
+  return NULL;
+}
+job_record_t* job_array_post_sched(job_record_t* job) {
+  return job;
+}
+void set_job_prio(job_record_t* job) {
+  world.priorities_set++;
+  job->priority = 5;
+}
+
+// ---- the market, and the part of the plugin that asks Slurm's scheduler ----
+
+const char* market_order_name(int kind) {
+  (void)kind;
+  return "do";
+}
+void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
+  (void)order;
+  assert_int_equal(now, NOW);
+  world.failure = why;
+  world.failures++;
+}
+bool market_is_note(const char* text) {
+  return text && !strncmp(text, "{\"market\"", 9);
+}
+bool cluster_is_market_reservation(const char* name) {
+  return !xstrncmp(name, MARKET_RESV_PREFIX, sizeof(MARKET_RESV_PREFIX) - 1);
+}
+const char* slurm_start_refused(job_record_t* job, time_t start) {
+  (void)job;
+  (void)start;
+  return world.start_refused;
+}
+char* acct_storage_g_node_inx(void* connection, char* nodes) {
+  (void)connection;
+  (void)nodes;
+  return NULL;
+}
+int acct_storage_g_modify_reservation(void* connection, slurmdb_reservation_rec_t* record) {
+  (void)connection;
+  (void)record;
+  return SLURM_SUCCESS;
+}
+
+// ---- the world ----
+
+// Slurm's own way to fill the node table wants a slurm.conf.
+static void make_nodes(void) {
+  static node_record_t nodes[NODES];
+  static node_record_t* table[NODES];
+
+  for (int i = 0; i < NODES; i++) {
+    nodes[i] = (node_record_t){.name = (char*)(i ? "n2" : "n1"), .boards = 1, .tot_sockets = 1};
+    nodes[i].threads = 1;
+    nodes[i].cores = nodes[i].tot_cores = nodes[i].cpus = CORES;
+    table[i] = &nodes[i];
+  }
+  node_record_table_ptr = table;
+  node_record_count = NODES;
+  cr_init_global_core_data(node_record_table_ptr, node_record_count);
+}
+
+static int start(void** state) {
+  (void)state;
+  memset(&world, 0, sizeof(world));
+  make_nodes();
+  world.job = (job_record_t){.job_id = JOB, .job_state = JOB_PENDING, .details = &world.details};
+  world.other = (job_record_t){.job_id = OTHER, .job_state = JOB_RUNNING, .end_time = NOW + 100};
+  job_list = list_create(NULL);
+  resv_list = list_create(free_resv);
+  list_append(job_list, &world.job);
+  list_append(job_list, &world.other);
+  return 0;
+}
+
+static int finish(void** state) {
+  (void)state;
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(resv_list);
+  xfree(world.job.state_desc);
+  xfree(world.job.resv_name);
+  if (world.other.job_resrcs) {
+    FREE_NULL_BITMAP(world.held.node_bitmap);
+    FREE_NULL_BITMAP(world.held.core_bitmap);
+  }
+  return 0;
+}
+
+// The other job runs on one core of one node.
+static void occupy(int node, int core) {
+  world.held.node_bitmap = bit_alloc(NODES);
+  world.held.core_bitmap = bit_alloc(CORES);
+  bit_set(world.held.node_bitmap, node);
+  bit_set(world.held.core_bitmap, core);
+  world.other.job_resrcs = &world.held;
+}
+
+static bool carry_out(market_order_t order) {
+  return orders_carry_out(&order, 1, NOW);
+}
+
+// Reserves cores of a node for JOB, each a bit of `cores`; 0: all.
+static bool reserve(const char* name, uint32_t node, uint64_t cores, int64_t first, int64_t end) {
+  market_alloc_t alloc = {.node = node, .core_words = cores ? &cores : NULL, .word_count = 1};
+
+  return carry_out((market_order_t){.kind = MARKET_RESERVE,
+                                    .job_id = JOB,
+                                    .name = name,
+                                    .start = first,
+                                    .end = end,
+                                    .allocs = &alloc,
+                                    .alloc_count = 1});
+}
+
+static void failed_with(const char* why) {
+  assert_non_null(world.failure);
+  if (!strstr(world.failure, why)) fail_msg("\"%s\" instead of \"%s\"", world.failure, why);
+  world.failure = NULL;
+}
+
+// ---- orders for jobs ----
+
+static void a_job_that_is_gone_is_told(void** state) {
+  (void)state;
+  assert_false(carry_out((market_order_t){.kind = MARKET_HOLD, .job_id = 99, .text = "Price"}));
+  failed_with("no such job");
+}
+
+static void priority_is_set_once_and_computed_anew(void** state) {
+  (void)state;
+  market_order_t order = {.kind = MARKET_SET_PRIORITY, .job_id = JOB, .number = 1000};
+  world.job.priority = 1;
+  assert_true(carry_out(order));
+  assert_int_equal(world.job.site_factor, NICE_OFFSET + 1000);
+  assert_int_equal(world.priorities_set, 1);
+  assert_false(carry_out(order));
+  assert_int_equal(world.priorities_set, 1);
+}
+
+static void priority_of_a_held_job_releases_it_not(void** state) {
+  (void)state;
+  world.job.priority = 0;
+  assert_true(
+      carry_out((market_order_t){.kind = MARKET_SET_PRIORITY, .job_id = JOB, .number = 1000}));
+  assert_int_equal(world.job.priority, 0);
+}
+
+static void hold_and_release_undo_each_other(void** state) {
+  (void)state;
+  world.job.priority = 3;
+  assert_true(carry_out((market_order_t){.kind = MARKET_HOLD, .job_id = JOB, .text = "NoFunds"}));
+  assert_int_equal(world.job.priority, 0);
+  assert_int_equal(world.job.state_reason, WAIT_HELD);
+  assert_string_equal(world.job.state_desc, "NoFunds");
+  assert_true(carry_out((market_order_t){.kind = MARKET_RELEASE, .job_id = JOB}));
+  assert_int_equal(world.job.priority, 5);
+  assert_int_equal(world.job.direct_set_prio, 0);
+  assert_null(world.job.state_desc);
+  assert_false(carry_out((market_order_t){.kind = MARKET_RELEASE, .job_id = JOB}));
+}
+
+static void a_running_job_is_not_held(void** state) {
+  (void)state;
+  world.other.priority = 3;
+  assert_false(carry_out((market_order_t){.kind = MARKET_HOLD, .job_id = OTHER, .text = "Price"}));
+  assert_int_equal(world.other.priority, 3);
+  assert_int_equal(world.failures, 0);
+}
+
+// ---- reservations ----
+
+static void some_cores_are_reserved_and_no_others(void** state) {
+  (void)state;
+  assert_true(reserve("market_7_0", 1, 0x6, NOW + 10, NOW + 70));
+  const slurmctld_resv_t* resv = find_resv("market_7_0");
+  assert_non_null(resv);
+  assert_int_equal(resv->start_time, NOW + 10);
+  assert_int_equal(resv->end_time, NOW + 70);
+  assert_false(resv->flags & RESERVE_FLAG_OVERLAP);
+  assert_true(resv->flags & RESERVE_FLAG_NO_HOLD_JOBS);
+  assert_false(resv->ctld_flags & RESV_CTLD_FULL_NODE);
+  assert_int_equal(bit_set_count(resv->core_bitmap), 2);
+  assert_true(bit_test(resv->core_bitmap, CORES + 1) && bit_test(resv->core_bitmap, CORES + 2));
+  assert_int_equal(resv->core_cnt, 2);
+  assert_string_equal(resv->tres_fmt_str, "cpu=2");
+}
+
+static void whole_nodes_stay_whole(void** state) {
+  (void)state;
+  assert_true(reserve("market_7_0", 0, 0, NOW - 50, NOW + 70));
+  const slurmctld_resv_t* resv = find_resv("market_7_0");
+  assert_int_equal(resv->start_time, NOW);  // not in the past
+  assert_true(resv->ctld_flags & RESV_CTLD_FULL_NODE);
+}
+
+static void cores_that_others_hold_are_not_reserved(void** state) {
+  (void)state;
+  occupy(0, 1);
+  assert_false(reserve("market_7_0", 0, 0x2, NOW + 10, NOW + 70));
+  failed_with("jobs hold some of the cores");
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 10, NOW + 70));
+  assert_false(reserve("market_8_0", 0, 0x3, NOW + 10, NOW + 70));
+  failed_with("hold some of the cores");
+  assert_true(reserve("market_9_0", 0, 0x2, NOW + 100, NOW + 170));  // when the job has ended
+  assert_false(reserve("market_10_0", 0, 0x2, NOW + 160, NOW + 200));
+  failed_with("another reservation holds");
+}
+
+static void its_own_running_job_is_in_nobodys_way(void** state) {
+  (void)state;
+  world.job.job_state = JOB_RUNNING;
+  world.job.end_time = NOW + 100;
+  occupy(0, 1);
+  world.job.job_resrcs = &world.held;
+  world.other.job_resrcs = NULL;
+  assert_true(reserve("market_7_0", 0, 0x2, NOW, NOW + 100));
+  world.other.job_resrcs = &world.held;  // for finish()
+}
+
+static void odd_reservations_are_refused(void** state) {
+  (void)state;
+  assert_false(reserve("users_own", 0, 0x1, NOW, NOW + 10));
+  failed_with("not a name");
+  assert_false(reserve("market_7_0", 0, 0x1, NOW - 20, NOW));
+  failed_with("its time is over");
+  assert_false(reserve("market_7_0", NODES, 0x1, NOW, NOW + 10));
+  failed_with("no such node");
+  assert_false(reserve("market_7_0", 0, 0xf0, NOW, NOW + 10));
+  failed_with("no cores");
+  assert_false(carry_out((market_order_t){
+      .kind = MARKET_RESERVE, .name = "market_7_0", .start = NOW, .end = NOW + 10}));
+  failed_with("no nodes");
+  assert_true(reserve("market_7_0", 0, 0x1, NOW, NOW + 10));
+  assert_false(reserve("market_7_0", 1, 0x1, NOW, NOW + 10));
+  failed_with("one of that name");
+  assert_int_equal(list_count(resv_list), 1);
+}
+
+static void what_slurm_made_otherwise_goes_again(void** state) {
+  (void)state;
+  world.wide = true;
+  assert_false(reserve("market_7_0", 0, 0x1, NOW, NOW + 10));
+  failed_with("another reservation than asked");
+  assert_int_equal(list_count(resv_list), 0);
+  world.reservation_code = ESLURM_RESERVATION_BUSY;
+  assert_false(reserve("market_7_0", 0, 0x1, NOW, NOW + 10));
+  failed_with(slurm_strerror(ESLURM_RESERVATION_BUSY));
+}
+
+static void an_end_moves_but_not_before_the_start(void** state) {
+  (void)state;
+  market_order_t order = {.kind = MARKET_EXTEND, .name = "market_7_0", .end = NOW + 90};
+  assert_false(carry_out(order));
+  failed_with("no such reservation");
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 10, NOW + 70));
+  assert_true(carry_out(order));
+  assert_int_equal(find_resv("market_7_0")->end_time, NOW + 90);
+  order.end = NOW + 10;
+  assert_false(carry_out(order));
+  failed_with("before it starts");
+}
+
+static market_order_t order_to_bind(void) {
+  return (market_order_t){.kind = MARKET_BIND, .job_id = JOB, .name = "market_7_0"};
+}
+
+static void a_job_is_bound_and_let_go_with_its_reservation(void** state) {
+  (void)state;
+  assert_true(reserve("market_7_0", 0, 0x1, NOW, NOW + 70));
+  assert_true(carry_out(order_to_bind()));
+  assert_string_equal(world.job.resv_name, "market_7_0");
+  assert_ptr_equal(world.job.resv_ptr, find_resv("market_7_0"));
+  assert_true(carry_out((market_order_t){.kind = MARKET_UNRESERVE, .name = "market_7_0"}));
+  assert_null(world.job.resv_name);
+  assert_null(world.job.resv_ptr);
+  assert_int_equal(list_count(resv_list), 0);
+}
+
+static void a_job_that_cannot_be_bound_is_not(void** state) {
+  (void)state;
+  assert_false(carry_out(order_to_bind()));
+  failed_with("no such reservation");
+  assert_true(reserve("market_7_0", 0, 0x1, NOW, NOW + 70));
+  world.validate_code = ESLURM_RESERVATION_ACCESS;
+  assert_false(carry_out(order_to_bind()));
+  assert_null(world.job.resv_name);
+  world.validate_code = SLURM_SUCCESS;
+  world.start_refused = "too large for it";
+  assert_false(carry_out(order_to_bind()));
+  failed_with("too large for it");
+  assert_null(world.job.resv_name);
+  assert_null(world.job.resv_ptr);
+  world.start_refused = NULL;
+  world.job.resv_name = xstrdup("users_own");
+  assert_false(carry_out(order_to_bind()));
+  failed_with("asked for another reservation");
+  assert_string_equal(world.job.resv_name, "users_own");
+  assert_false(carry_out((market_order_t){.kind = MARKET_UNBIND, .job_id = 99}));
+}
+
+static void a_reservation_of_others_is_never_touched(void** state) {
+  (void)state;
+  slurmctld_resv_t* theirs = xmalloc(sizeof(*theirs));
+  theirs->name = xstrdup("users_own");
+  theirs->end_time = NOW + 50;
+  list_append(resv_list, theirs);
+  carry_out((market_order_t){.kind = MARKET_UNRESERVE, .name = "users_own"});
+  assert_false(
+      carry_out((market_order_t){.kind = MARKET_EXTEND, .name = "users_own", .end = NOW + 90}));
+  assert_int_equal(list_count(resv_list), 1);
+  assert_int_equal(theirs->end_time, NOW + 50);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_job_that_is_gone_is_told, start, finish),
+      cmocka_unit_test_setup_teardown(priority_is_set_once_and_computed_anew, start, finish),
+      cmocka_unit_test_setup_teardown(priority_of_a_held_job_releases_it_not, start, finish),
+      cmocka_unit_test_setup_teardown(hold_and_release_undo_each_other, start, finish),
+      cmocka_unit_test_setup_teardown(a_running_job_is_not_held, start, finish),
+      cmocka_unit_test_setup_teardown(some_cores_are_reserved_and_no_others, start, finish),
+      cmocka_unit_test_setup_teardown(whole_nodes_stay_whole, start, finish),
+      cmocka_unit_test_setup_teardown(cores_that_others_hold_are_not_reserved, start, finish),
+      cmocka_unit_test_setup_teardown(its_own_running_job_is_in_nobodys_way, start, finish),
+      cmocka_unit_test_setup_teardown(odd_reservations_are_refused, start, finish),
+      cmocka_unit_test_setup_teardown(what_slurm_made_otherwise_goes_again, start, finish),
+      cmocka_unit_test_setup_teardown(an_end_moves_but_not_before_the_start, start, finish),
+      cmocka_unit_test_setup_teardown(a_job_is_bound_and_let_go_with_its_reservation, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(a_job_that_cannot_be_bound_is_not, start, finish),
+      cmocka_unit_test_setup_teardown(a_reservation_of_others_is_never_touched, start, finish),
+  };
+  return cmocka_run_group_tests_name("orders", tests, NULL, NULL);
+}
