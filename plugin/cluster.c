@@ -87,6 +87,7 @@ static bool texts_overwritten(void) {
   char *list = xstrdup(slurm_conf.job_submit_plugins), *name, *rest = NULL;
   bool after_ours = false, overwritten = false;
 
+  if (!list) return false;
   for (name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     if (after_ours && !xstrcmp(name, "lua")) overwritten = true;
     if (!xstrcmp(name, "market")) after_ours = true;
