@@ -13,18 +13,6 @@
 namespace market::sbill {
 namespace {
 
-/// The job and the restart in "cluster:job:submit:restart".
-void read_key(const std::string& key, StatementLine& line) {
-  const std::size_t restart = key.rfind(':');
-  if (restart == std::string::npos || restart == 0) return;
-  const std::size_t submit = key.rfind(':', restart - 1);
-  if (submit == std::string::npos || submit == 0) return;
-  const std::size_t job = key.rfind(':', submit - 1);
-  if (job == std::string::npos) return;
-  line.restarts = key.substr(restart + 1);
-  line.job = key.substr(job + 1, submit - job - 1);
-}
-
 const std::vector<TextColumn>& columns() {
   static const std::vector<TextColumn> columns = {
       {"Time", -19, false},        {"Kind", -8, false},   {"JobID", -10, false},
@@ -62,7 +50,10 @@ Result<Statement> read_statement(const ledger::Ledger& ledger, const std::string
       continue;
     }
     StatementLine line{entry, "", "", statement.closing};
-    read_key(entry.segment_key, line);
+    if (!entry.segment_key.empty()) {
+      line.job = std::to_string(entry.job_id);
+      line.restarts = std::to_string(entry.restart);
+    }
     statement.lines.push_back(std::move(line));
   }
   return statement;

@@ -93,6 +93,8 @@ void add_money_verbs(CLI::App& app, CommandLine& line) {
   refund_verb->add_option("CREDITS", line.refund.credits, "Amount")->required();
   add_note(refund_verb, line.refund.note, "Why, for the statement");
   refund_verb->add_option("--cluster", line.refund.cluster, "The job's cluster");
+  refund_verb->add_option("--submit", line.refund.submit,
+                          "When it was submitted, of a job number that came again");
   refund_verb->add_flag("--force", line.refund.force, "Also after the refund window");
   choose(refund_verb, line, [&line] { return refund(line.common, line.refund); });
 }

@@ -10,6 +10,7 @@
 
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
+#include "core/util/slurm_time.h"
 
 namespace market::smarket {
 namespace {
@@ -87,30 +88,66 @@ Result<JobId> job_of(const std::string& text) {
   return JobId{*job, true, *task};
 }
 
-/// The cluster and own job id of what was named, among the runs in the books.
-Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& arguments) {
+/// When the submission was made that `--submit` names; 0 without it.
+Result<Time> submit_time(const RefundArguments& arguments) {
+  if (arguments.submit.empty()) return 0;
+  const auto time = parse_time(arguments.submit, std::time(nullptr));
+  if (!time) return fail(fmt::format("--submit={}: {}", arguments.submit, time.error().text));
+  return *time;
+}
+
+/// The newest run of what was named, or the newest of those that were submitted then. Numbers come
+/// again, so an array and a job may have had the same one.
+Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& arguments,
+                                    Time submitted) {
   const auto wanted = job_of(arguments.job);
   if (!wanted) return tl::make_unexpected(wanted.error());
-  const auto segments = books.segments({});
+  ledger::SegmentFilter filter;
+  filter.jobs = {wanted->job};
+  filter.open_too = true;  // the newest may not have been charged yet: then it is none before it
+  const auto segments = books.segments(filter);
   if (!segments) return tl::make_unexpected(segments.error());
-  std::set<std::pair<std::string, std::uint32_t>> found;
+  const ledger::Segment* newest = nullptr;
+  std::set<std::string> clusters;
   for (const ledger::Segment& segment : *segments) {
     if (!arguments.cluster.empty() && segment.key.cluster != arguments.cluster) continue;
-    if (!wanted->is_task && segment.array_job_id == wanted->job) {
-      return fail(fmt::format("job {0}: an array; name a task, such as {0}_{1}", arguments.job,
-                              segment.array_task_id));
+    if (submitted != 0 && segment.key.submitted != submitted) continue;
+    if (wanted->is_task &&
+        (segment.array_job_id != wanted->job || segment.array_task_id != wanted->task)) {
+      continue;
     }
-    const bool same = wanted->is_task ? segment.array_job_id == wanted->job &&
-                                            segment.array_task_id == wanted->task
-                                      : segment.key.job_id == wanted->job;
-    if (same) found.emplace(segment.key.cluster, segment.key.job_id);
+    clusters.insert(segment.key.cluster);
+    if (newest == nullptr || segment.key.submitted >= newest->key.submitted) newest = &segment;
   }
-  if (found.empty()) return fail(fmt::format("job {}: no run of it was billed", arguments.job));
-  if (found.size() > 1) {
+  const std::string when =
+      submitted == 0 ? "" : fmt::format(" that was submitted {}", format_time(submitted));
+  if (newest == nullptr) {
+    return fail(fmt::format("job {}: no run of it{} was billed; sbill -j {} shows all",
+                            arguments.job, when, wanted->job));
+  }
+  if (clusters.size() > 1) {
     return fail(
         fmt::format("job {}: several clusters have one; name it with --cluster", arguments.job));
   }
-  return ledger::SegmentKey{found.begin()->first, found.begin()->second, 0, 0};
+  if (!wanted->is_task && newest->array_job_id == wanted->job) {
+    return fail(fmt::format("job {0}: an array; name a task, such as {0}_{1}", arguments.job,
+                            newest->array_task_id));
+  }
+  return newest->key;
+}
+
+/// Tells of other submissions under the same number, so that nobody takes one for the other.
+std::string others_text(const Ledger& books, const ledger::SegmentKey& run,
+                        const ledger::Submission& refunded) {
+  const auto submissions = books.submissions(run.cluster, run.job_id);
+  std::string text;
+  if (!submissions) return text;
+  for (const ledger::Submission& other : *submissions) {
+    if (other.submitted == refunded.submitted && other.account == refunded.account) continue;
+    text +=
+        fmt::format("; not that of {}: --submit={}", other.account, format_time(other.submitted));
+  }
+  return text;
 }
 
 }  // namespace
@@ -151,13 +188,19 @@ int refund(const Common& common, const RefundArguments& arguments) {
   const auto config = find_config(common);
   if (!config) return complain(config.error());
   return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
-    const auto run = find_run(books, arguments);
+    const auto submitted = submit_time(arguments);
+    if (!submitted) return complain(submitted.error());
+    const auto run = find_run(books, arguments, *submitted);
     if (!run) return complain(run.error());
-    const auto done = books.refund(run->cluster, run->job_id, amount, config->refund_window,
-                                   arguments.force, arguments.note, std::time(nullptr));
+    const auto done =
+        books.refund(run->cluster, run->job_id, amount, config->refund_window, arguments.force,
+                     arguments.note, std::time(nullptr), run->submitted);
     if (!done) return complain(done.error());
     return report(common, books,
-                  fmt::format("refunded {} of job {}", amount.to_string(), arguments.job), {});
+                  fmt::format("refunded {} of job {}, submitted {} by {}{}", amount.to_string(),
+                              arguments.job, format_time(done->submitted), done->user,
+                              others_text(books, *run, *done)),
+                  {done->account});
   });
 }
 

@@ -21,7 +21,7 @@ struct MoneyArguments {
 };
 
 struct RefundArguments {
-  std::string job, credits, note, cluster;
+  std::string job, credits, note, cluster, submit;
   bool force = false;
 };
 

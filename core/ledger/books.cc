@@ -14,10 +14,11 @@ constexpr std::string_view kAccountColumns = "id, name, posted, liens";
 
 // One list for reading and writing, so that the order cannot differ.
 constexpr std::array kSegmentColumns = {
-    "cluster",   "job_id",  "submitted",     "restart",      "array_job_id", "array_task_id",
-    "uid",       "user",    "account",       "partition",    "state",        "mechanism",
-    "tres",      "note",    "planned_start", "promised_end", "start",        "\"end\"",
-    "suspended", "elapsed", "billing",       "quoted",       "charged",      "refunded"};
+    "cluster",       "job_id",    "submitted", "restart",   "array_job_id",
+    "array_task_id", "uid",       "user",      "account",   "partition",
+    "state",         "mechanism", "tres",      "note",      "planned_start",
+    "promised_end",  "start",     "\"end\"",   "suspended", "elapsed",
+    "billing",       "quoted",    "charged",   "refunded",  "bid"};
 
 AccountRow read_account(const Statement& row) {
   return {row.integer(0), row.text(1), Money::from_micro(row.integer(2)),
@@ -99,7 +100,8 @@ void bind_segment(Statement& statement, const Segment& segment) {
       .bind(segment.billing)
       .bind(segment.quoted.micro())
       .bind(segment.charged.micro())
-      .bind(segment.refunded.micro());
+      .bind(segment.refunded.micro())
+      .bind(segment.key.bid);
 }
 
 }  // namespace
@@ -203,16 +205,19 @@ Segment read_segment(const Statement& row) {
   segment.quoted = Money::from_micro(number());
   segment.charged = Money::from_micro(number());
   segment.refunded = Money::from_micro(number());
+  segment.key.bid = text();
   return segment;
 }
 
-std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key) {
+namespace {
+
+std::optional<SegmentRow> find_by_text(Database& database, const std::string& key) {
   static const std::string sql = fmt::format(
       "SELECT segment.{}, segment.id, status, open.id, open.debit, open.amount FROM segment "
       "LEFT JOIN transfer AS open ON open.id = segment.lien WHERE segment.key = ?",
       fmt::join(kSegmentColumns, ", segment."));
   Statement query = database.prepare(sql);
-  query.bind(key.text());
+  query.bind(key);
   if (!query.step()) return std::nullopt;
   constexpr int after = static_cast<int>(kSegmentColumns.size());
   SegmentRow row;
@@ -224,6 +229,16 @@ std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key
                            Money::from_micro(query.integer(after + 4))};
   }
   return row;
+}
+
+}  // namespace
+
+std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key) {
+  auto row = find_by_text(database, key.text());
+  if (row || key.bid.empty()) return row;
+  SegmentKey without_bid = key;
+  without_bid.bid.clear();
+  return find_by_text(database, without_bid.text());
 }
 
 std::int64_t store_segment(Database& database, const Segment& segment,

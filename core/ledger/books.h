@@ -63,6 +63,7 @@ struct SegmentRow {
   std::optional<OpenLienRow> lien;
 };
 
+/// The run, also where the books have it from before bids were kept; its own key is in the row.
 std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key);
 /// Reads a segment from a row of `SELECT <segment_columns()> FROM segment`.
 Segment read_segment(const Statement& row);
@@ -89,18 +90,25 @@ void pay_owners(Database& database, const SegmentKey& key, const std::vector<Pay
 void take_back(Database& database, const SegmentKey& key, std::int64_t number, Money amount,
                Money left, Time now);
 
+/// RUN:what, or RUN:what.NUMBER from the second on.
+std::string numbered_key(const SegmentKey& key, std::string_view what, std::int64_t number);
+
 /// What the market does (core/ledger/ledger.h).
 Outcome apply_one(Database& database, const Operation& operation, Time now);
 /// Refund by an administrator (Ledger::refund).
 struct RefundRequest {
   std::string cluster;
   std::uint32_t job_id = 0;
+  Time submitted = 0;
   Money amount;
   Time window = 0;
   bool force = false;
   std::string note;
 };
-void refund_job(Database& database, const RefundRequest& request, Time now);
+Submission refund_job(Database& database, const RefundRequest& request, Time now);
+/// Ledger::submissions.
+std::vector<Submission> read_submissions(Database& database, const std::string& cluster,
+                                         std::uint32_t job_id);
 
 /// What demand prediction learns from (RecordBid, ForgetBid, Ledger::past_bids).
 Outcome record_bid(Database& database, const RecordBid& record);

@@ -22,6 +22,7 @@ struct RecomputedSegment {
   Wide refunded = 0;
   std::int64_t open_lien = 0;
   int open_liens = 0;
+  int paid_charges = 0;  // above 0
 };
 
 struct Books {
@@ -70,7 +71,10 @@ Books recompute(Database& database) {
     if (kind == "transfer")
       add_owners_part(query.text(7), query.integer(2), query.integer(3), amount, books);
     if (segment == nullptr) continue;
-    if (kind == "charge") segment->charged += amount;
+    if (kind == "charge") {
+      segment->charged += amount;
+      segment->paid_charges += amount > 0;
+    }
     if (kind == "refund") segment->refunded += amount;
   }
   return books;
@@ -132,6 +136,7 @@ void check_segments(Database& database, Books& books, CheckReport& report) {
       fault(fmt::format("refunded {}, its transfers give {}", credits(query.integer(3)),
                         credits(truth.refunded)));
     }
+    if (truth.paid_charges > 1) fault(fmt::format("charged {} times", truth.paid_charges));
     if (truth.open_liens > 1) fault(fmt::format("{} liens are open at once", truth.open_liens));
     if (query.integer(4) != truth.open_lien) fault("the lien it names is not the one that is open");
     report.open_liens += truth.open_liens;

@@ -64,7 +64,8 @@ Result<void> change(Database& database, Body&& body) {
 }  // namespace
 
 std::string SegmentKey::text() const {
-  return fmt::format("{}:{}:{}:{}", cluster, job_id, submitted, restart);
+  return fmt::format("{}:{}:{}:{}{}{}", cluster, job_id, submitted, restart, bid.empty() ? "" : ":",
+                     bid);
 }
 
 Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -174,12 +175,17 @@ Result<void> Ledger::transfer(const std::string& from, const std::string& to, Mo
   });
 }
 
-Result<void> Ledger::refund(const std::string& cluster, std::uint32_t job_id, Money amount,
-                            Time window, bool force, const std::string& note, Time now) {
+Result<Submission> Ledger::refund(const std::string& cluster, std::uint32_t job_id, Money amount,
+                                  Time window, bool force, const std::string& note, Time now,
+                                  Time submitted) {
   Database& database = *impl_->database;
-  return change(database, [&] {
+  return guarded([&] {
     require_positive(amount);
-    refund_job(database, {cluster, job_id, amount, window, force, note}, now);
+    Transaction transaction(database, Transaction::Kind::kWrite);
+    Submission refunded =
+        refund_job(database, {cluster, job_id, submitted, amount, window, force, note}, now);
+    transaction.commit();
+    return refunded;
   });
 }
 

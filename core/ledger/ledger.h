@@ -18,13 +18,17 @@
 
 namespace market::ledger {
 
-/// One run of one job: the unit that is billed. Stable over restarts of slurmctld.
+/// One run of one job: the unit that is billed. Stable over restarts of slurmctld. Slurm gives a
+/// job's number again when it was killed before it had saved the job, and may do so in the same
+/// second; so a run is known by its bid too.
 struct SegmentKey {
   std::string cluster;
   std::uint32_t job_id = 0;
   Time submitted = 0;
   std::uint32_t restart = 0;
-  /// "cluster:job:submit:restart", the stem of every idempotency key of this run.
+  std::string bid{};  ///< the bid's token; "" of runs from before tokens were kept
+  /// "cluster:job:submit:restart:bid" (without ":bid" where that is not known), the stem of every
+  /// idempotency key of this run.
   std::string text() const;
   auto operator<=>(const SegmentKey&) const = default;
 };
@@ -106,6 +110,13 @@ struct Balance {
   Money available() const { return posted - liens; }
 };
 
+/// What was charged under one job number for one bid. Slurm gives numbers again.
+struct Submission {
+  Time submitted = 0;  ///< of its first run
+  std::string user, account;
+  Money refundable;
+};
+
 struct AccountInfo {
   Balance balance;
   std::string note;
@@ -121,7 +132,8 @@ struct Entry {
   std::int64_t id = 0;
   Time time = 0;
   std::string kind, account, counterpart, note, segment_key;
-  Money amount;  ///< signed, as seen from `account`
+  std::uint32_t job_id = 0, restart = 0;  ///< of the run, where it is about one
+  Money amount;                           ///< signed, as seen from `account`
 };
 
 struct SegmentFilter {
@@ -162,9 +174,12 @@ class Ledger {
                         const std::string& note, Time now);
   /// Refunds part of what the runs of a job were charged; never more than charged − refunded in
   /// total, and not after `window` seconds from the run's end unless `force`. The newest run is
-  /// refunded first. Owners who were paid for a run give back their parts of its refund.
-  Result<void> refund(const std::string& cluster, std::uint32_t job_id, Money amount, Time window,
-                      bool force, const std::string& note, Time now);
+  /// refunded first. Owners who were paid for a run give back their parts of its refund. Where the
+  /// number stands for several submissions it is for the newest, or the one with a run that was
+  /// submitted at `submitted`; returns which, as it is afterwards.
+  Result<Submission> refund(const std::string& cluster, std::uint32_t job_id, Money amount,
+                            Time window, bool force, const std::string& note, Time now,
+                            Time submitted = 0);
 
   // What the market does: all operations in one transaction (group commit), outcomes in order. A
   // failure means that nothing was written and the same operations can be tried again.
@@ -177,6 +192,9 @@ class Ledger {
   /// times.
   Result<std::vector<PastBid>> past_bids(Time since, Time until) const;
   Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
+  /// What was charged under a job's number, oldest first.
+  Result<std::vector<Submission>> submissions(const std::string& cluster,
+                                              std::uint32_t job_id) const;
   Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
   /// Recomputes everything from the transfers and compares.
   Result<CheckReport> check() const;

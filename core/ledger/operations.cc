@@ -10,11 +10,6 @@ namespace {
 
 constexpr Money kNothing;
 
-std::string numbered_key(const SegmentKey& key, std::string_view what, std::int64_t number) {
-  return number <= 1 ? fmt::format("{}:{}", key.text(), what)
-                     : fmt::format("{}:{}.{}", key.text(), what, number);
-}
-
 void mark(Database& database, std::int64_t segment, std::string_view status,
           std::optional<std::int64_t> lien) {
   Statement update = database.prepare("UPDATE segment SET status = ?, lien = ? WHERE id = ?");
@@ -36,16 +31,25 @@ void void_lien(Database& database, const SegmentRow& row, const std::string& not
                   .note = note});
 }
 
+void forget_end(Segment& segment) {
+  segment.state.clear();
+  segment.note.clear();
+  segment.start = segment.end = segment.elapsed = segment.suspended = 0;
+}
+
 /// The run as the books know it. What was written when its lien was voided no longer holds once it
 /// goes on.
 std::optional<SegmentRow> run_going_on(Database& database, const SegmentKey& key) {
   auto known = find_segment(database, key);
-  if (known && !known->settled && !known->lien) {
-    known->segment.state.clear();
-    known->segment.note.clear();
-    known->segment.end = 0;
-  }
+  if (known && !known->settled && !known->lien) forget_end(known->segment);
   return known;
+}
+
+/// A slurmctld that is killed forgets what it had not saved: that a run was requeued, say, for
+/// nothing. Then the same run is in its queue again, or goes on, and must be paid for. A run that
+/// was paid for is not paid for again.
+bool was_free(const SegmentRow& known) {
+  return known.settled && known.segment.charged == kNothing;
 }
 
 /// Whether `account` can set `amount` aside, given that `old`, its present lien for the same run,
@@ -56,12 +60,16 @@ bool covers(const AccountRow& account, Money amount, Money old) {
 
 /// A run has at most one open lien. A new amount or account replaces it; the same again changes
 /// nothing.
-Outcome set_lien(Database& database, const Segment& segment, Time now) {
+Outcome set_lien(Database& database, Segment segment, Time now) {
   if (segment.quoted < kNothing) return Outcome::kRefused;
   const auto account = find_account(database, segment.account);
   if (!account || account->id == kTreasury || account->id == kRevenue) return Outcome::kNoAccount;
-  const auto known = run_going_on(database, segment.key);
-  if (known && known->settled) return Outcome::kAlreadyDone;
+  auto known = run_going_on(database, segment.key);
+  if (known && known->settled) {
+    if (!was_free(*known)) return Outcome::kAlreadyDone;
+    forget_end(known->segment);
+  }
+  if (known) segment.key = known->segment.key;
   const bool same_account = known && known->lien && known->lien->account == account->id;
   if (same_account && known->lien->amount == segment.quoted) return Outcome::kAlreadyDone;
   if (!covers(*account, segment.quoted, same_account ? known->lien->amount : kNothing))
@@ -100,6 +108,12 @@ Outcome apply_to(Database& database, const ChangeLien& operation, Time now) {
   return set_lien(database, operation.segment, now);
 }
 
+/// Whether `end` is not the free end that the books know, told once more, but a later one.
+bool ran_after_all(const SegmentRow& known, const Segment& end) {
+  return was_free(known) && end.charged > kNothing && end.elapsed > 0 &&
+         end.end > known.segment.end;
+}
+
 Outcome apply_to(Database& database, const Settle& operation, Time now) {
   Segment segment = operation.segment;
   if (segment.refunded < kNothing || segment.charged < segment.refunded ||
@@ -108,8 +122,12 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
   }
   const auto paid_out = total_of(operation.payees);
   if (!paid_out || *paid_out > segment.charged - segment.refunded) return Outcome::kRefused;
-  const auto known = run_going_on(database, segment.key);
-  if (known && known->settled) return Outcome::kAlreadyDone;
+  auto known = run_going_on(database, segment.key);
+  if (known && known->settled) {
+    if (!ran_after_all(*known, segment)) return Outcome::kAlreadyDone;
+    forget_end(known->segment);
+  }
+  if (known) segment.key = known->segment.key;
   const auto payer = payer_of(database, segment, known);
   if (!payer) return Outcome::kNoAccount;
   if (!fits(database, *payer, kRevenue, segment.charged)) return Outcome::kRefused;
@@ -128,7 +146,8 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
       void_lien(database, *known, "charged without it", now);
     }
   }
-  post(database, {.key = numbered_key(segment.key, "charge", 1),
+  const std::int64_t charges = count_transfers(database, row, Kind::kCharge);
+  post(database, {.key = numbered_key(segment.key, "charge", charges + 1),
                   .time = now,
                   .kind = Kind::kCharge,
                   .debit = *payer,
@@ -174,85 +193,15 @@ Outcome apply_to(Database& database, const ForgetBid& operation, Time) {
   return forget_bid(database, operation);
 }
 
-struct ChargedRun {
-  std::int64_t row = 0;
-  SegmentKey key;
-  std::int64_t account = 0;
-  Time end = 0;
-  Money left;  ///< charged and not refunded
-};
-
-std::vector<ChargedRun> charged_runs(Database& database, const RefundRequest& request) {
-  Statement query = database.prepare(
-      "SELECT segment.id, submitted, restart, transfer.debit, \"end\", charged - refunded FROM "
-      "segment "
-      "JOIN transfer ON transfer.segment = segment.id AND kind = 'charge' "
-      "WHERE cluster = ? AND job_id = ? AND status = 'settled' ORDER BY submitted DESC, restart "
-      "DESC");
-  query.bind(request.cluster).bind(std::int64_t{request.job_id});
-  std::vector<ChargedRun> runs;
-  while (query.step()) {
-    runs.push_back({query.integer(0),
-                    {request.cluster, request.job_id, query.integer(1),
-                     static_cast<std::uint32_t>(query.integer(2))},
-                    query.integer(3),
-                    query.integer(4),
-                    Money::from_micro(query.integer(5))});
-  }
-  return runs;
-}
-
-void refund_run(Database& database, const ChargedRun& run, Money amount, const std::string& note,
-                Time now) {
-  const std::int64_t number = count_transfers(database, run.row, Kind::kRefund) + 1;
-  post(database, {.key = numbered_key(run.key, "refund", number),
-                  .time = now,
-                  .kind = Kind::kRefund,
-                  .debit = kRevenue,
-                  .credit = run.account,
-                  .amount = amount,
-                  .resolves = std::nullopt,
-                  .segment = run.row,
-                  .note = note});
-  take_back(database, run.key, number, amount, run.left, now);
-  database.prepare("UPDATE segment SET refunded = refunded + ? WHERE id = ?")
-      .bind(amount.micro())
-      .bind(run.row)
-      .run();
-}
-
 }  // namespace
+
+std::string numbered_key(const SegmentKey& key, std::string_view what, std::int64_t number) {
+  return number <= 1 ? fmt::format("{}:{}", key.text(), what)
+                     : fmt::format("{}:{}.{}", key.text(), what, number);
+}
 
 Outcome apply_one(Database& database, const Operation& operation, Time now) {
   return std::visit([&](const auto& one) { return apply_to(database, one, now); }, operation);
-}
-
-void refund_job(Database& database, const RefundRequest& request, Time now) {
-  const auto runs = charged_runs(database, request);
-  if (runs.empty()) throw Failure{fmt::format("no run of job {} was charged", request.job_id)};
-  Money in_window, in_all;
-  for (const ChargedRun& run : runs) {
-    in_all += run.left;
-    if (now - run.end <= request.window) in_window += run.left;
-  }
-  if (request.amount > in_all) {
-    throw Failure{fmt::format("job {}: {} asked, {} refundable", request.job_id,
-                              request.amount.to_string(), in_all.to_string())};
-  }
-  if (request.amount > in_window && !request.force) {
-    throw Failure{fmt::format(
-        "job {}: {} asked, {} refundable within the window of {} days, {} more with --force",
-        request.job_id, request.amount.to_string(), in_window.to_string(), request.window / 86400,
-        (in_all - in_window).to_string())};
-  }
-  Money left = request.amount;
-  for (const ChargedRun& run : runs) {
-    const bool late = now - run.end > request.window;
-    const Money part = std::min(left, run.left);
-    if (part <= kNothing || (late && !request.force)) continue;
-    refund_run(database, run, part, late ? "forced: " + request.note : request.note, now);
-    left -= part;
-  }
 }
 
 }  // namespace market::ledger

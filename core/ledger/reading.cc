@@ -81,6 +81,8 @@ Entry read_entry(const Statement& row, const AccountRow& account) {
   entry.note = row.text(4);
   entry.segment_key = row.text(5);
   entry.amount = Money::from_micro(row.integer(6));
+  entry.job_id = static_cast<std::uint32_t>(row.integer(7));
+  entry.restart = static_cast<std::uint32_t>(row.integer(8));
   return entry;
 }
 
@@ -137,6 +139,12 @@ Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const
   });
 }
 
+Result<std::vector<Submission>> Ledger::submissions(const std::string& cluster,
+                                                    std::uint32_t job_id) const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_submissions(database, cluster, job_id); });
+}
+
 Result<std::vector<Entry>> Ledger::entries(const std::string& account, Time since,
                                            Time until) const {
   Database& database = *impl_->database;
@@ -145,7 +153,8 @@ Result<std::vector<Entry>> Ledger::entries(const std::string& account, Time sinc
     const AccountRow self = require_account(database, account);
     Statement query = database.prepare(
         "SELECT transfer.id, time, kind, other.name, transfer.note, coalesce(segment.key, ''), "
-        "CASE WHEN debit = ?1 THEN -amount ELSE amount END FROM transfer "
+        "CASE WHEN debit = ?1 THEN -amount ELSE amount END, coalesce(segment.job_id, 0), "
+        "coalesce(segment.restart, 0) FROM transfer "
         "JOIN account AS other ON other.id = CASE WHEN debit = ?1 THEN credit ELSE debit END "
         "LEFT JOIN segment ON segment.id = transfer.segment "
         "WHERE (debit = ?1 OR credit = ?1) AND kind NOT IN ('lien', 'void') AND time >= ?2 AND "

@@ -127,6 +127,11 @@ CREATE TABLE bid (
 CREATE INDEX bid_submitted ON bid (submitted);
 )sql";
 
+// Runs are known by their bid too; of older ones the bid is not known.
+constexpr const char* kSchema2 = R"sql(
+ALTER TABLE segment ADD COLUMN bid TEXT NOT NULL DEFAULT '';
+)sql";
+
 std::string owner_of(const struct stat& file) {
   const passwd* entry = getpwuid(file.st_uid);
   return entry != nullptr ? entry->pw_name : fmt::format("uid {}", file.st_uid);
@@ -218,7 +223,7 @@ void bring_up_to_date(Database& database, Mode mode, const SchemaSteps& steps) {
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-  static const SchemaSteps steps = {kSchema1};
+  static const SchemaSteps steps = {kSchema1, kSchema2};
   return steps;
 }
 

@@ -224,17 +224,25 @@ const char* words_for(const ledger::Operation& operation) {
   return kWords.at(operation.index());
 }
 
+/// Of the run that a lien is for; null when the operation sets nothing aside.
+const ledger::SegmentKey* run_of_lien(const ledger::Operation& operation) {
+  if (const auto* placed = std::get_if<ledger::PlaceLien>(&operation)) return &placed->segment.key;
+  if (const auto* changed = std::get_if<ledger::ChangeLien>(&operation))
+    return &changed->segment.key;
+  return nullptr;
+}
+
 }  // namespace
 
 void Market::outcome(const Queued& queued, ledger::Outcome result) {
   if (result == ledger::Outcome::kDone || result == ledger::Outcome::kAlreadyDone) return;
-  const bool is_lien = std::holds_alternative<ledger::PlaceLien>(queued.operation) ||
-                       std::holds_alternative<ledger::ChangeLien>(queued.operation);
   const auto found = jobs_.find(queued.job_id);
   log_(LogLevel::kInfo,
        fmt::format("job {}: the ledger refused {}", queued.job_id, words_for(queued.operation)));
-  if (!is_lien || found == jobs_.end()) return;
+  const ledger::SegmentKey* run = run_of_lien(queued.operation);
+  if (run == nullptr || found == jobs_.end()) return;
   Job& job = found->second;
+  if (*run != run_key(cluster_name_, job)) return;  // of a run before, or of the number's last job
   job.lien = queued.previous_lien;
   job.revoked = job.phase == Phase::kConfirmed;
 }
@@ -253,7 +261,7 @@ bool Market::room_for(std::size_t jobs) const {
 
 ledger::Segment Market::segment_of(const Job& job) const {
   ledger::Segment segment;
-  segment.key = {cluster_name_, job.id, job.submitted, job.restart};
+  segment.key = run_key(cluster_name_, job);
   segment.array_job_id = job.array_job_id;
   segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
   segment.uid = job.bid.uid;
@@ -294,8 +302,7 @@ void Market::void_lien(Job& job, const std::string& note) {
   Queued queued;
   queued.job_id = job.id;
   queued.previous_lien = job.lien;
-  queued.operation =
-      ledger::VoidLien{ledger::SegmentKey{cluster_name_, job.id, job.submitted, job.restart}, note};
+  queued.operation = ledger::VoidLien{run_key(cluster_name_, job), note};
   queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
   job.lien = Money();
   enqueue(std::move(queued));

@@ -168,10 +168,26 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
   return request;
 }
 
+namespace {
+
+/// Whether the lien is of this job's bid and not of one that Slurm forgot and whose number it gave
+/// again. A bid is known by its token; from before tokens were kept, by who pays and who asked.
+bool is_of_bid(const ledger::Segment& lien, const Job& job) {
+  if (lien.uid != job.bid.uid) return false;
+  if (!lien.key.bid.empty()) return lien.key.bid == job.token;
+  return lien.account == job.bid.account && lien.key.submitted >= job.bid_made;
+}
+
+}  // namespace
+
 void Market::claim_open_lien(Job& job, bool settled) {
-  const ledger::SegmentKey key{cluster_name_, job.id, job.submitted, job.restart};
-  const auto lien = open_liens_.find(key.text());
-  if (lien == open_liens_.end()) return;
+  ledger::SegmentKey key = run_key(cluster_name_, job);
+  auto lien = open_liens_.find(key.text());
+  if (lien == open_liens_.end()) {
+    key.bid.clear();
+    lien = open_liens_.find(key.text());
+  }
+  if (lien == open_liens_.end() || !is_of_bid(lien->second.segment, job)) return;
   job.lien = lien->second.segment.quoted;
   job.lien_account = lien->second.segment.account;
   if (settled) {  // the note is of the run before
@@ -254,11 +270,13 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
                                Time now) {
   for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
     const ledger::Segment& segment = entry->second.segment;
-    if (segment.key.job_id != seen.job_id || segment.key.restart >= seen.restart) {
+    if (segment.key.job_id != seen.job_id || segment.key.restart >= seen.restart ||
+        !is_of_bid(segment, job)) {
       ++entry;
       continue;
     }
     Job old = job;
+    old.token = segment.key.bid;
     old.submitted = segment.key.submitted;
     old.restart = segment.key.restart;
     old.lien = segment.quoted;

@@ -50,6 +50,7 @@ bool is_note(std::string_view text) {
 std::string write_note(const Note& note) {
   Json inner = Json::object();
   if (note.settled) {
+    inner["token"] = note.token;
     inner["account"] = note.account;
     inner["charged"] = note.charged.to_string();
     inner["quoted"] = note.price.to_string();

@@ -5,8 +5,8 @@
 //   running in an auction   the same with "run_start":T,"ran":S,"accrued":C,"rate":R
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again
-//   {"market":{"account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00","rule":"era/1",
-//              "restart":0,"start":T,"end":T,"submitted":T,"budget":"40"}}
+//   {"market":{"token":"…","account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00",
+//              "rule":"era/1","restart":0,"start":T,"end":T,"submitted":T,"budget":"40"}}
 //   ended by Slurm or an operator   the same with "keeps_price":true
 #pragma once
 

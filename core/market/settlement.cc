@@ -69,6 +69,7 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
 std::string settled_note(const Job& job, Money charged, Money refunded) {
   Note note;
   note.settled = true;
+  note.token = job.token;
   note.account = job.bid.account;
   note.rule = job.terms.rule;
   note.price = job.terms.price;

@@ -152,6 +152,11 @@ struct UnseenBids {
 /// Why a job that Slurm did not start at its planned start waits.
 std::string explain_not_started(const Job& job, Time now);
 
+/// The job's present run in the books of `cluster`.
+inline ledger::SegmentKey run_key(const std::string& cluster, const Job& job) {
+  return {cluster, job.id, job.submitted, job.restart, job.token};
+}
+
 /// What Slurm says of the job that stays the same for all of a run.
 void identify(Job& job, const market_job_t& seen);
 

@@ -53,11 +53,13 @@ inline Ledger open_or_die(const std::string& path, Mode mode = Mode::kCreate) {
   return std::move(*ledger);
 }
 
-inline void must(const Result<void>& result) {
+template <class T>
+void must(const Result<T>& result) {
   ASSERT_TRUE(result.has_value()) << result.error().text;
 }
 
-inline std::string why(const Result<void>& result) {
+template <class T>
+std::string why(const Result<T>& result) {
   return result ? "(it succeeded)" : result.error().text;
 }
 

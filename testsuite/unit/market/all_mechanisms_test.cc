@@ -87,15 +87,16 @@ std::string dump_of(World& world) {
   std::string text;
   const auto runs = world.books().segments(ledger::SegmentFilter{});
   for (const ledger::Segment& run : *runs) {
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {}\n", run.key.text(), run.account, run.state,
-                        run.mechanism, run.planned_start, run.start, run.end,
-                        run.quoted.to_string(), run.charged.to_string(), run.refunded.to_string());
+    text +=
+        fmt::format("{}:{} {} {} {} {} {} {} {} {} {}\n", run.key.job_id, run.key.restart,
+                    run.account, run.state, run.mechanism, run.planned_start, run.start, run.end,
+                    run.quoted.to_string(), run.charged.to_string(), run.refunded.to_string());
   }
   for (const auto& [account, credits] : kDeposits) {
     const auto entries = world.books().entries(account, 0, kStart + 2 * kLongest);
     for (const ledger::Entry& entry : *entries) {
-      text += fmt::format("{} {} {} {} {} {}\n", entry.id, entry.time, entry.kind, entry.account,
-                          entry.segment_key, entry.amount.to_string());
+      text += fmt::format("{} {} {} {} {}:{} {}\n", entry.id, entry.time, entry.kind, entry.account,
+                          entry.job_id, entry.restart, entry.amount.to_string());
     }
   }
   return text;
