@@ -210,6 +210,13 @@ Result<CheckReport> Ledger::check() const {
   });
 }
 
+Result<void> Ledger::require_in_place() const {
+  Database& database = *impl_->database;
+  const auto result = guarded([&] { database.require_in_place(); });
+  if (!result) (void)guarded([&] { database.execute("PRAGMA wal_checkpoint(TRUNCATE)"); });
+  return result;
+}
+
 Result<std::int64_t> Ledger::data_version() const {
   Database& database = *impl_->database;
   return guarded([&] { return database.integer("PRAGMA data_version"); });

@@ -198,6 +198,10 @@ class Ledger {
   Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
   /// Recomputes everything from the transfers and compares.
   Result<CheckReport> check() const;
+  /// Fails when the path no longer names the file that was opened (deleted, moved, replaced): then
+  /// what is written is lost. What the file's write-ahead log holds is put into the file itself,
+  /// so that the log does not meet another one.
+  Result<void> require_in_place() const;
   /// A number that changes whenever another connection committed (PRAGMA data_version).
   Result<std::int64_t> data_version() const;
 

@@ -99,7 +99,9 @@ std::string Statement::text(int column) const {
              : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column)));
 }
 
-Database::Database(std::string path, int flags) : path_(std::move(path)) {
+Database::Database(std::string path, int flags)
+    : path_(std::move(path)), in_memory_(path_ == ":memory:") {
+  if (!in_memory_) stat(path_.c_str(), &opened_);
   const int code = sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     Failure failure{fmt::format(
@@ -110,6 +112,17 @@ Database::Database(std::string path, int flags) : path_(std::move(path)) {
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyMilliseconds);
+}
+
+void Database::require_in_place() const {
+  if (in_memory_) return;
+  struct stat now {};
+  if (stat(path_.c_str(), &now) != 0) {
+    throw Failure{fmt::format("{}: was deleted or moved away while it was open ({})", path_,
+                              std::strerror(errno))};
+  }
+  if (now.st_dev == opened_.st_dev && now.st_ino == opened_.st_ino) return;
+  throw Failure{fmt::format("{}: another file has taken its place while it was open", path_)};
 }
 
 Database::~Database() {

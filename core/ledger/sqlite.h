@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <string>
@@ -64,6 +65,9 @@ class Database {
   ~Database();
 
   const std::string& path() const { return path_; }
+  /// Whether the path still names the file that was opened, by device and inode; throws how not.
+  /// What is written into a file that has lost its name is lost.
+  void require_in_place() const;
   Statement prepare(const std::string& sql);
   /// Runs a script of statements without parameters.
   void execute(const std::string& sql);
@@ -82,6 +86,8 @@ class Database {
   void give_back(const std::string& sql, sqlite3_stmt* handle);
 
   std::string path_;
+  bool in_memory_ = false;
+  struct stat opened_ {};
   sqlite3* handle_ = nullptr;
   std::unordered_map<std::string, std::vector<sqlite3_stmt*>> idle_;
 };

@@ -197,14 +197,8 @@ void Market::take_results(BooksReport& news) {
     }
     unread_.clear();
   }
-  if (news.open_liens) {
-    open_liens_.clear();
-    for (ledger::OpenLien& lien : *news.open_liens) {
-      std::string key = lien.segment.key.text();
-      open_liens_.emplace(std::move(key), std::move(lien));
-    }
-    liens_read_ = recovering_ = true;
-  }
+  if (news.open_liens) take_open_liens(std::move(*news.open_liens));
+  if (news.ledger_gone) ledger_gone_at_ = news.now;
 }
 
 void Market::use_mechanism(Time now) {

@@ -168,35 +168,6 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
   return request;
 }
 
-namespace {
-
-/// Whether the lien is of this job's bid and not of one that Slurm forgot and whose number it gave
-/// again. A bid is known by its token; from before tokens were kept, by who pays and who asked.
-bool is_of_bid(const ledger::Segment& lien, const Job& job) {
-  if (lien.uid != job.bid.uid) return false;
-  if (!lien.key.bid.empty()) return lien.key.bid == job.token;
-  return lien.account == job.bid.account && lien.key.submitted >= job.bid_made;
-}
-
-}  // namespace
-
-void Market::claim_open_lien(Job& job, bool settled) {
-  ledger::SegmentKey key = run_key(cluster_name_, job);
-  auto lien = open_liens_.find(key.text());
-  if (lien == open_liens_.end()) {
-    key.bid.clear();
-    lien = open_liens_.find(key.text());
-  }
-  if (lien == open_liens_.end() || !is_of_bid(lien->second.segment, job)) return;
-  job.lien = lien->second.segment.quoted;
-  job.lien_account = lien->second.segment.account;
-  if (settled) {  // the note is of the run before
-    job.terms.start = lien->second.segment.planned_start;
-    job.terms.promised_end = lien->second.segment.promised_end;
-  }
-  open_liens_.erase(lien);
-}
-
 // After a crash the job's note tells what was agreed, and the ledger what is set aside.
 void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;

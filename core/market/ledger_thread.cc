@@ -92,7 +92,7 @@ void LedgerThread::round(Time now) {
   std::vector<Queued> taken = client_.take();
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
-  if (read_config(report) && open_ledger(report)) {
+  if (read_config(report, now) && open_ledger(report) && in_place(report)) {
     write(report, now);
     if (ledger_) read(report, now);
   }
@@ -101,7 +101,7 @@ void LedgerThread::round(Time now) {
   client_.report(std::move(report));
 }
 
-bool LedgerThread::read_config(BooksReport& report) {
+bool LedgerThread::read_config(BooksReport& report, Time now) {
   if (!reload_ && config_) return true;
   reload_ = false;
   auto config = load_config(config_path_);
@@ -111,6 +111,7 @@ bool LedgerThread::read_config(BooksReport& report) {
   }
   config_error_.clear();
   if (config_ && config_->database != config->database) {
+    if (ledger_) write(report, now);  // what was decided under the old books belongs there
     ledger_.reset();
     first_read_ = true;
   }
@@ -132,6 +133,15 @@ bool LedgerThread::open_ledger(BooksReport& report) {
   return true;
 }
 
+// A file that lost its name is opened anew under it; until there is one, all that is queued waits.
+bool LedgerThread::in_place(BooksReport& report) {
+  const auto found = ledger_->require_in_place();
+  if (found) return true;
+  failed(report, found.error().text);
+  report.ledger_gone = first_read_ = true;
+  return false;
+}
+
 void LedgerThread::failed(BooksReport& report, std::string why) {
   report.ledger_error = std::move(why);
   ledger_
@@ -145,6 +155,7 @@ void LedgerThread::write(BooksReport& report, Time now) {
   for (const Queued& queued : waiting_) operations.push_back(queued.operation);
   auto outcomes = ledger_->apply(operations, now);
   if (!outcomes) return failed(report, outcomes.error().text);
+  if (!in_place(report)) return;  // written into nothing, perhaps: to be written again
   report.done = std::move(waiting_);
   waiting_.clear();
   report.outcomes = std::move(*outcomes);

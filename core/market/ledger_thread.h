@@ -35,10 +35,11 @@ struct BooksReport {
   std::optional<Config> config;
   std::string config_error;  ///< why market.conf as last read is not in force; "" when it is
   std::string ledger_error;  ///< why the books cannot be used now; "" when they can
+  bool ledger_gone = false;  ///< since its file was deleted, moved or replaced while it was open
   std::vector<Queued> done;
   std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
   std::optional<std::vector<AccountView>> accounts;
-  std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< once, when the ledger is first read
+  std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
   std::optional<std::vector<PastBid>> past_bids;
   Time learned_until = 0;  ///< `past_bids` were made before
   Time now = 0;
@@ -76,8 +77,9 @@ class LedgerThread {
  private:
   void run();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
-  bool read_config(BooksReport& report);
+  bool read_config(BooksReport& report, Time now);
   bool open_ledger(BooksReport& report);
+  bool in_place(BooksReport& report);
   void write(BooksReport& report, Time now);
   void read(BooksReport& report, Time now);
   bool bids_due(Time now) const;

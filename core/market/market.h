@@ -15,7 +15,8 @@
 //   settlement.cc  the end of a run
 //   preemption.cc  runs that ended for another job
 //   auction_path.cc  bids in an auction
-//   books.cc       reports of the ledger's thread, liens
+//   books.cc       reports of the ledger's thread
+//   liens.cc       liens that the books have, and the jobs they are for
 //   learning.cc    what prices learn from
 //   cluster.cc     nodes, partitions, capacity
 //   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
@@ -285,6 +286,13 @@ class Market {
   bool trades(std::string_view partition) const { return trades(config_, partition); }
   static bool trades(const Config& config, std::string_view partition);
 
+  // liens.cc
+  void take_open_liens(std::vector<ledger::OpenLien> liens);
+  bool reconcile(Job& job, const std::set<std::string>& queued);
+  const ledger::OpenLien* lien_of(const Job& job) const;
+  void claim_open_lien(Job& job, bool settled);
+  void void_orphans(Time now);
+
   // cluster.cc
   void move_runs();
   Capacity capacity_under(const Config& config) const;
@@ -299,7 +307,6 @@ class Market {
   void see_pending(Job& job, const market_job_t& seen, Time now);
   void see_running(Job& job, const market_job_t& seen, Time now);
   void drop_unseen(Time now);
-  void void_orphans(Time now);
   void check_reservations(const char* const* names, std::size_t count);
   void yield_places(Time now);
   void replan_lost(Time now);
@@ -323,7 +330,6 @@ class Market {
   bool same_price_basis(const Request& a, const Request& b) const;
   void adopt(Job& job, const Note& note, const market_job_t& seen, Time now);
   void recall(Job& job, const Note& note, const market_job_t& seen);
-  void claim_open_lien(Job& job, bool settled);
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
@@ -426,7 +432,7 @@ class Market {
   std::deque<Queued> queue_;
   std::size_t unwritten_ = 0;   // queued or at the ledger's thread
   std::vector<Queued> unread_;  // written, but the balances were not read since
-  std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // found at start, by key text
+  std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // without a job so far, by key
 
   Bookings bookings_;
   std::vector<Partition> partitions_;
@@ -456,7 +462,10 @@ class Market {
   std::vector<Preemptor> preemptors_;  // told for the coming pass
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
-  Time first_pass_ = 0, last_pass_ = 0;
+  Time last_pass_ = 0;
+  Time recovering_since_ = 0;          // 0: no pass has been since the open liens were read
+  std::uint64_t recovering_from_ = 0;  // the pass before that one
+  Time ledger_gone_at_ = 0;            // its file was deleted, moved or replaced while it was open
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;
   std::size_t pull_cursor_ = 0;

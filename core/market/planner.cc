@@ -54,7 +54,6 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   in_pass_ = true;
   ++pass_number_;
   last_pass_ = now;
-  if (first_pass_ == 0) first_pass_ = now;
   judge_preemptions(jobs, job_count, now);
   for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
   see_own_suspensions(jobs, job_count);
@@ -260,21 +259,6 @@ void Market::drop_unseen(Time now) {
     }
     entry = jobs_.erase(entry);
   }
-}
-
-// Liens from before this start whose job did not show up.
-void Market::void_orphans(Time now) {
-  if (!recovering_ || pass_number_ < 3 || now - first_pass_ < kUnseenLife) return;
-  recovering_ = false;
-  for (const auto& [key, lien] : open_liens_) {
-    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,
-                                      lien.segment.account));
-    Queued queued;
-    queued.operation = ledger::VoidLien{lien.segment.key, "the job is gone"};
-    queued.deltas.emplace_back(lien.segment.account, Delta{Money(), Money() - lien.segment.quoted});
-    enqueue(std::move(queued));
-  }
-  open_liens_.clear();
 }
 
 // Reservations no job needs go; ones a job counts on and that are missing are made again.

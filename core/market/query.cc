@@ -385,6 +385,10 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
              : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
                                                  : !books_usable_ ? "the ledger cannot be used"
                                                                   : "starting");
+  if (asker.is_operator && !ledger_error_.empty()) text += fmt::format(" ({})", ledger_error_);
+  if (ledger_gone_at_ != 0)
+    text += fmt::format("; the ledger's file was deleted, moved or replaced under the market {}",
+                        format_time_short(ledger_gone_at_, now));
   // A line of market.conf that cannot be read may hold what its readers alone shall know.
   const std::string why = asker.is_operator ? fmt::format(" ({})", config_error_) : "";
   const std::string refused = config_error_.empty() ? ""

@@ -157,6 +157,10 @@ inline ledger::SegmentKey run_key(const std::string& cluster, const Job& job) {
   return {cluster, job.id, job.submitted, job.restart, job.token};
 }
 
+/// Whether an open lien is of this job's bid and not of one that Slurm forgot and whose number it
+/// gave again.
+bool is_of_bid(const ledger::Segment& lien, const Job& job);
+
 /// What Slurm says of the job that stays the same for all of a run.
 void identify(Job& job, const market_job_t& seen);
 
