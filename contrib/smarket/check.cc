@@ -8,20 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "contrib/smarket/finding.h"
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 
 namespace market::smarket {
 namespace {
-
-enum class Verdict { kOk, kWarning, kFault, kSkipped };
-
-struct Finding {
-  std::string part;
-  Verdict verdict = Verdict::kOk;
-  std::string detail;
-};
 
 const char* name_of(Verdict verdict) {
   switch (verdict) {
@@ -107,6 +100,7 @@ std::vector<Finding> check_market() {
 int check(const Common& common) {
   std::vector<Finding> findings{check_config(common), check_books(common)};
   for (Finding& finding : check_market()) findings.push_back(std::move(finding));
+  for (Finding& finding : check_records(common)) findings.push_back(std::move(finding));
   bool faulty = false;
   nlohmann::json list = nlohmann::json::array();
   for (const Finding& finding : findings) {

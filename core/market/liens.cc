@@ -3,6 +3,9 @@
 // and when another file has taken their place.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "core/market/market.h"
 
 namespace market {
@@ -10,6 +13,7 @@ namespace {
 
 constexpr Time kOrphanLife = 60;              // seconds until a lien without a job returns
 constexpr std::uint64_t kPassesToShowUp = 3;  // in which its job could have been seen
+constexpr std::size_t kLiensInAnAnswer = 500;
 
 const ledger::SegmentKey* run_of(const ledger::Operation& operation) {
   if (const auto* place = std::get_if<ledger::PlaceLien>(&operation)) return &place->segment.key;
@@ -113,6 +117,35 @@ void Market::void_orphans(Time now) {
     enqueue(std::move(queued));
   }
   open_liens_.clear();
+}
+
+// What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
+// those above "after", so many that the answer fits.
+nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
+                                           const market_submission_t& asker) const {
+  using Json = nlohmann::ordered_json;
+  if (!asker.is_operator) return Json{{"ok", false}, {"error", "only operators may see all liens"}};
+  const auto given = ask.find("after");
+  const auto after = given != ask.end() && given->is_number_unsigned() ? given->get<std::uint64_t>()
+                                                                       : std::uint64_t{0};
+  std::vector<const Job*> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (id > after && job.lien != Money()) jobs.push_back(&job);
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  Json liens = Json::array();
+  for (std::size_t i = 0; i < std::min(jobs.size(), kLiensInAnAnswer); ++i) {
+    liens.push_back(Json{{"job", jobs[i]->id},
+                         {"submitted", jobs[i]->submitted},
+                         {"restart", jobs[i]->restart},
+                         {"account", jobs[i]->lien_account},
+                         {"lien", jobs[i]->lien.to_string()}});
+  }
+  return Json{{"ok", true},
+              {"liens", liens},
+              {"more", jobs.size() > kLiensInAnAnswer},
+              {"recovering", recovering_.load()},
+              {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
 }
 
 }  // namespace market

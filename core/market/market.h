@@ -292,6 +292,8 @@ class Market {
   const ledger::OpenLien* lien_of(const Job& job) const;
   void claim_open_lien(Job& job, bool settled);
   void void_orphans(Time now);
+  nlohmann::ordered_json query_liens(const nlohmann::ordered_json& ask,
+                                     const market_submission_t& asker) const;
 
   // cluster.cc
   void move_runs();

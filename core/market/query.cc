@@ -96,6 +96,8 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
     result = query_why(ask, asker, now);
   } else if (verb == "prices") {
     result = query_prices(ask, now);
+  } else if (verb == "liens") {
+    result = query_liens(ask, asker);
   } else if (verb == "balance") {
     result = query_balance(asker);
   } else if (verb == "rebid") {
@@ -400,6 +402,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
   return Json{{"ok", true},
               {"text", text + refused},
               {"usable", usable},
+              {"cluster", cluster_name_},
               {"config_refused", !config_error_.empty()},
               {"priced", mechanism_ ? mechanism_->priced() : 0},
               {"undersold", undersold_jobs_},

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slurm's own records of jobs: slurmctld's memory, and slurmdbd where there is one.
+#pragma once
+
+#include "core/ledger/records.h"
+#include "core/util/result.h"
+
+namespace market::smarket {
+
+/// The jobs that slurmctld knows: all that live, and those that ended within MinJobAge.
+Result<ledger::SlurmRuns> jobs_in_slurmctld();
+
+/// Whether Slurm keeps its accounting in slurmdbd.
+bool has_slurmdbd();
+
+/// All runs of `cluster` that slurmdbd has since `since`; the caller must be allowed to see them.
+Result<ledger::SlurmRuns> runs_in_slurmdbd(const std::string& cluster, Time since);
+
+}  // namespace market::smarket
