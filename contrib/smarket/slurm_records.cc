@@ -17,6 +17,13 @@ bool is_live(std::uint32_t state) {
   return base == JOB_PENDING || base == JOB_RUNNING || base == JOB_SUSPENDED;
 }
 
+/// A run may end within its first second; what was cancelled before it began has start and end too.
+bool has_run(std::uint32_t state, Time start, Time end) {
+  const std::uint32_t base = state & JOB_STATE_BASE;
+  if (start == 0 || base == JOB_PENDING) return false;
+  return is_live(state) || end > start || (base != JOB_CANCELLED && base != JOB_DEADLINE);
+}
+
 std::string text_of(const char* text) {
   return text == nullptr ? "" : text;
 }
@@ -47,8 +54,7 @@ Result<ledger::SlurmRuns> jobs_in_slurmctld() {
   for (std::uint32_t i = 0; i < jobs->record_count; ++i) {
     const slurm_job_info_t& job = jobs->job_array[i];
     const bool live = is_live(job.job_state);
-    const bool ran = (job.job_state & JOB_STATE_BASE) != JOB_PENDING && job.start_time != 0 &&
-                     (live || job.end_time > job.start_time);
+    const bool ran = has_run(job.job_state, job.start_time, job.end_time);
     runs.emplace(job.job_id,
                  ledger::SlurmRun{job.job_id, job.submit_time, ran ? job.start_time : 0,
                                   live ? 0 : job.end_time, live, text_of(job.admin_comment)});
@@ -88,7 +94,7 @@ Result<ledger::SlurmRuns> runs_in_slurmdbd(const std::string& cluster, Time sinc
   ListIterator each = slurm_list_iterator_create(found.get());
   while (const auto* job = static_cast<slurmdb_job_rec_t*>(slurm_list_next(each))) {
     const bool live = is_live(job->state);
-    const bool ran = job->start != 0 && (live || job->end > job->start);
+    const bool ran = has_run(job->state, job->start, job->end);
     runs.emplace(job->jobid,
                  ledger::SlurmRun{job->jobid, job->submit, ran ? job->start : 0,
                                   live ? 0 : job->end, live, text_of(job->admin_comment)});

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 
 namespace market::ledger {
@@ -93,6 +94,9 @@ std::vector<std::string> compare_charges(const std::vector<Segment>& books, cons
                                          bool complete, std::size_t& compared) {
   std::vector<std::string> faults;
   compared = 0;
+  // The bill of a run stays in AdminComment when the next one of the same bid never begins.
+  std::set<std::tuple<std::uint32_t, std::string, Money>> bills;
+  for (const Segment& run : books) bills.emplace(run.key.job_id, run.key.bid, run.charged);
   for (const Segment& run : books) {
     const SlurmRun* found = find_run(run, slurm);
     const bool charged_for_running = run.charged > Money() && run.start != 0;
@@ -108,7 +112,7 @@ std::vector<std::string> compare_charges(const std::vector<Segment>& books, cons
       faults.push_back(what + ", but Slurm's records say that it never ran");
     const auto told = charged_in(found->admin_comment);
     const bool same_run = found->submitted == run.key.submitted && !found->is_live;
-    if (told && same_run && *told != run.charged) {
+    if (told && same_run && !bills.contains({run.key.job_id, run.key.bid, *told})) {
       faults.push_back(fmt::format("{}, but its AdminComment says {}", what, told->to_string()));
     }
   }

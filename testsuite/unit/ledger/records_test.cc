@@ -101,6 +101,16 @@ TEST(Charges, AdminCommentMustSayTheSame) {
   EXPECT_THAT(
       compared_with(charged("0"), slurm({ran})),
       ElementsAre("job 1 (run 0): charged 0.00 on physics, but its AdminComment says 5.00"));
+  Segment next = run_of(1, "physics", credits("5"), 1);
+  next.key.submitted = kNow;
+  const SlurmRun never{.job_id = 1,
+                       .submitted = kNow,
+                       .end = kNow,
+                       .is_live = false,
+                       .admin_comment = ran.admin_comment};
+  std::size_t count = 0;
+  EXPECT_THAT(compare_charges({charged("5"), next}, slurm({never}), false, count), IsEmpty())
+      << "the bill of the run before";
   ran.is_live = true;  // it is in the queue again, with the bill of the run before
   EXPECT_THAT(compared_with(charged("0"), slurm({ran})), IsEmpty());
 }
