@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // smarket check: is market.conf right, do the books balance, does the market answer.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -30,15 +31,33 @@ const char* name_of(Verdict verdict) {
   return "";
 }
 
+constexpr std::size_t kHardToGuess = 16;  // characters of a seed
+
+/// Whether others may learn the seed that the file names, as an addition to a line.
+std::string unsafe_seed(const Config& config) {
+  struct stat file {};
+  if (config.seed.empty() || stat(config.file.c_str(), &file) != 0) return "";
+  if ((file.st_mode & (S_IRGRP | S_IROTH)) != 0) {
+    return "; it names the seed of all draws and others may read it: chmod 600, or leave the seed "
+           "to the ledger";
+  }
+  if (config.seed.size() >= kHardToGuess) return "";
+  return fmt::format("; its seed has fewer than {} characters and can be guessed", kHardToGuess);
+}
+
 Finding check_config(const Common& common) {
+  const std::string path = config_path(common);
+  if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0)
+    return {"market.conf", Verdict::kSkipped, path + ": only its owner and root may read it"};
   const auto config = find_config(common);
   if (!config) return {"market.conf", Verdict::kFault, config.error().text};
   const std::string partitions = config->partitions.empty()
                                      ? "all partitions trade"
                                      : fmt::format("{} trade", fmt::join(config->partitions, ", "));
-  return {"market.conf", Verdict::kOk,
-          fmt::format("{}: {}; mechanism {}; currency {}", config->file, partitions,
-                      config->mechanism, config->currency)};
+  const std::string unsafe = unsafe_seed(*config);
+  return {"market.conf", unsafe.empty() ? Verdict::kOk : Verdict::kWarning,
+          fmt::format("{}: {}; mechanism {}; currency {}{}", config->file, partitions,
+                      config->mechanism, config->currency, unsafe)};
 }
 
 /// Accounts of market.conf's owners that the ledger does not know, as an addition to a line.

@@ -29,6 +29,7 @@ constexpr Time kTenYears = 3650 * kDay;
 constexpr double kHighestPrice = 1e6;
 constexpr double kLargestWeight = 1e6;
 constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
+constexpr std::size_t kLongestSeed = 256;
 constexpr Time kMostSlots = 100'000;
 
 template <class Enum>
@@ -43,9 +44,26 @@ void choose(Section& section, const char* key, const Names& names, std::string& 
   section.fault(key, fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
+bool is_printable(std::string_view text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 bool is_plain_text(std::string_view text, std::size_t longest) {
   return !text.empty() && text.size() <= longest &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// What is wrong with it is said without saying what it is.
+void read_seed(Section& root, Config& config) {
+  if (!root.has("seed")) return;
+  if (const auto seed = root.secret("seed"); seed && is_printable(*seed, kLongestSeed)) {
+    config.seed = *seed;
+  } else {
+    root.fault_unsaid("seed", fmt::format("a text that nobody can guess, 1 to {} printable "
+                                          "characters in double quotes",
+                                          kLongestSeed));
+  }
 }
 
 void read_general(Section& root, Config& config) {
@@ -67,6 +85,7 @@ void read_general(Section& root, Config& config) {
   choose(root, "mechanism", mechanism_names(), config.mechanism);
   root.text("currency", config.currency);
   if (!is_plain_text(config.currency, 32)) root.fault("currency", "a word of at most 32 letters");
+  read_seed(root, config);
   root.texts("partitions", config.partitions);
   for (const std::string& name : config.partitions) {
     const bool repeated = std::count(config.partitions.begin(), config.partitions.end(), name) > 1;
@@ -153,6 +172,15 @@ void read_prices(Section& root, Config& config) {
   prices->refuse_unknown_keys();
 }
 
+void read_contracts(Section& root, Config& config) {
+  static constexpr std::array<Name<ContractFloor>, 2> kFloors{
+      {{"site", ContractFloor::kSite}, {"none", ContractFloor::kNone}}};
+  auto contracts = root.group("contracts");
+  if (!contracts) return;
+  contracts->choice<ContractFloor>("floor", kFloors, config.contract_floor);
+  contracts->refuse_unknown_keys();
+}
+
 void read_planning(Section& root, Config& config) {
   auto planning = root.group("planning");
   if (!planning) return;
@@ -214,6 +242,7 @@ Result<Config> load_config(const std::string& path) {
   read_general(root, config);
   read_charges(root, config);
   read_prices(root, config);
+  read_contracts(root, config);
   read_owners(root, kHighestPrice, config);
   read_resources(root, config);
   read_planning(root, config);

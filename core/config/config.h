@@ -27,6 +27,7 @@ enum class BillingRule { kSum, kMaxTres };
 enum class OnError { kUnbilled, kRefuse };
 enum class NoFunds { kRefuse, kWait };
 enum class ArrayFunding { kWhole, kPerTask };
+enum class ContractFloor { kSite, kNone };
 enum class UnbidJobs { kBestEffort, kRefuse };
 
 struct TresWeight {
@@ -72,6 +73,7 @@ struct Config {
   std::string database;  ///< path of the ledger
   std::string mechanism = "era";
   std::string currency = "credits";
+  std::string seed;  ///< of all draws; empty: the one that the ledger keeps. Never shown
   std::vector<std::string> partitions;  ///< that trade; empty: all
   UnbidJobs unbid = UnbidJobs::kBestEffort;
   OnError on_error = OnError::kRefuse;
@@ -87,7 +89,8 @@ struct Config {
   std::vector<TresWeight> weights = {{"cpu", 1.0}};
   double floor_price = 0.1;  ///< credits per billing-hour
   double cap_price = 1.0;
-  double fixed_price = 0.1;  ///< first_fit, on_demand
+  double fixed_price = 0.1;                             ///< first_fit, on_demand
+  ContractFloor contract_floor = ContractFloor::kSite;  ///< whether contracts keep to floor_price
   double late_penalty =
       0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
 

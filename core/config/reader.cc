@@ -12,12 +12,14 @@
 #include <limits>
 
 #include "core/market/money.h"
+#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market::config {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
+constexpr const char* kUnsaid = "(not shown)";
 
 /// Text for an error line: printable, and not endless.
 std::string shown(std::string_view text) {
@@ -57,6 +59,11 @@ struct Descriptor {
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '*';
 }
+/// A value of a key that may be meant as the seed is not said, not even where it is a mistake.
+std::string said(std::string_view key, std::string value) {
+  return lower_case(key).find("seed") == std::string::npos ? std::move(value) : kUnsaid;
+}
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -173,7 +180,7 @@ Result<void> Document::refuse_wrapped_integers(std::string_view text) const {
   IntegerScan scan(text);
   if (!scan.next_wrapped()) return {};
   return fail(fmt::format("{}:{}: {}: {}: integers go up to 2147483647", file_, scan.line,
-                          shown(scan.key), shown(scan.integer)));
+                          shown(scan.key), said(scan.key, shown(scan.integer))));
 }
 
 Result<void> Document::parse() {
@@ -216,6 +223,16 @@ void Section::fault(const char* key, std::string_view allowed) {
   const config_setting_t* place = setting != nullptr ? setting : setting_;
   document_->fault(config_setting_source_line(place), path_of(key),
                    setting != nullptr ? value_text(setting) : "not given", allowed);
+}
+
+void Section::fault_unsaid(const char* key, std::string_view allowed) {
+  document_->fault(config_setting_source_line(member(key)), path_of(key), kUnsaid, allowed);
+}
+
+std::optional<std::string> Section::secret(const char* key) {
+  const config_setting_t* setting = take(key);
+  if (setting == nullptr || config_setting_type(setting) != CONFIG_TYPE_STRING) return std::nullopt;
+  return config_setting_get_string(setting);
 }
 
 void Section::text(const char* key, std::string& value) {
@@ -313,8 +330,8 @@ void Section::refuse_unknown_keys() {
     const config_setting_t* setting = config_setting_get_elem(setting_, static_cast<unsigned>(i));
     const char* name = config_setting_name(setting);
     if (name != nullptr && known_.count(name) == 0) {
-      document_->fault(config_setting_source_line(setting), path_of(name), value_text(setting),
-                       "no such key");
+      document_->fault(config_setting_source_line(setting), path_of(name),
+                       said(name, value_text(setting)), "no such key");
     }
   }
 }

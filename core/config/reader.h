@@ -54,6 +54,8 @@ class Section {
       : document_(&document), setting_(setting), path_(std::move(path)) {}
 
   void text(const char* key, std::string& value);
+  /// A text that is never said; nothing when the key is absent or another kind of value.
+  std::optional<std::string> secret(const char* key);
   void texts(const char* key, std::vector<std::string>& values);
   /// A Slurm duration in [least, most].
   void duration(const char* key, Time least, Time most, Time& value);
@@ -84,6 +86,8 @@ class Section {
   bool has(const char* key) const { return member(key) != nullptr; }
   /// Notes that the value of `key` is wrong.
   void fault(const char* key, std::string_view allowed);
+  /// The same without the value.
+  void fault_unsaid(const char* key, std::string_view allowed);
   /// To be called when all known keys were read: what is left is unknown.
   void refuse_unknown_keys();
 

@@ -217,6 +217,15 @@ Result<void> Ledger::require_in_place() const {
   return result;
 }
 
+Result<std::string> Ledger::seed() const {
+  Database& database = *impl_->database;
+  return guarded([&] {
+    Statement query = database.prepare("SELECT value FROM seed");
+    if (!query.step()) throw Failure{database.path() + ": has no seed"};
+    return query.text(0);
+  });
+}
+
 Result<std::int64_t> Ledger::data_version() const {
   Database& database = *impl_->database;
   return guarded([&] { return database.integer("PRAGMA data_version"); });

@@ -196,6 +196,8 @@ class Ledger {
   Result<std::vector<Submission>> submissions(const std::string& cluster,
                                               std::uint32_t job_id) const;
   Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
+  /// The seed of all draws where market.conf names none: a secret, drawn when the ledger was made.
+  Result<std::string> seed() const;
   /// Recomputes everything from the transfers and compares.
   Result<CheckReport> check() const;
   /// Fails when the path no longer names the file that was opened (deleted, moved, replaced): then

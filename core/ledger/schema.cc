@@ -127,9 +127,15 @@ CREATE TABLE bid (
 CREATE INDEX bid_submitted ON bid (submitted);
 )sql";
 
-// Runs are known by their bid too; of older ones the bid is not known.
+// Runs are known by their bid too; of older ones the bid is not known. The seed is what all draws
+// come from where market.conf names none; it is drawn once, by the system's generator.
 constexpr const char* kSchema2 = R"sql(
 ALTER TABLE segment ADD COLUMN bid TEXT NOT NULL DEFAULT '';
+CREATE TABLE seed (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  value  TEXT NOT NULL CHECK (length(value) = 64)
+) STRICT;
+INSERT INTO seed (id, value) VALUES (1, hex(randomblob(32)));
 )sql";
 
 std::string owner_of(const struct stat& file) {

@@ -76,7 +76,7 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
 
 // Why the file as it is now is not in force, and what is instead.
 void Market::say_config(const BooksReport& news) {
-  if (news.config) {
+  if (news.config && !news.seeded) {
     log_(LogLevel::kInfo,
          fmt::format("market.conf: the settings read now are in force ({})", mechanism_->rule()));
     config_read_ = news.now;

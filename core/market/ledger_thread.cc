@@ -92,7 +92,7 @@ void LedgerThread::round(Time now) {
   std::vector<Queued> taken = client_.take();
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
-  if (read_config(report, now) && open_ledger(report) && in_place(report)) {
+  if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report)) {
     write(report, now);
     if (ledger_) read(report, now);
   }
@@ -115,9 +115,9 @@ bool LedgerThread::read_config(BooksReport& report, Time now) {
     ledger_.reset();
     first_read_ = true;
   }
-  config_ = *config;
+  config_ = std::move(*config);
   bids_read_ = 0;
-  report.config = std::move(*config);
+  report.config = config_;
   return true;
 }
 
@@ -140,6 +140,21 @@ bool LedgerThread::in_place(BooksReport& report) {
   failed(report, found.error().text);
   report.ledger_gone = first_read_ = true;
   return false;
+}
+
+// Where market.conf names no seed the ledger's own is used. It may come after the settings, when
+// the ledger could not be opened with them.
+bool LedgerThread::find_seed(BooksReport& report) {
+  if (!config_->seed.empty()) return true;
+  auto seed = ledger_->seed();
+  if (!seed) {
+    failed(report, seed.error().text);
+    return false;
+  }
+  config_->seed = std::move(*seed);
+  report.seeded = !report.config;
+  report.config = config_;
+  return true;
 }
 
 void LedgerThread::failed(BooksReport& report, std::string why) {

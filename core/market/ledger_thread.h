@@ -33,6 +33,7 @@ struct Queued {
 /// What a round found out. Empty optionals: nothing new.
 struct BooksReport {
   std::optional<Config> config;
+  bool seeded = false;       ///< `config` is as before, with the seed that the ledger keeps
   std::string config_error;  ///< why market.conf as last read is not in force; "" when it is
   std::string ledger_error;  ///< why the books cannot be used now; "" when they can
   bool ledger_gone = false;  ///< since its file was deleted, moved or replaced while it was open
@@ -80,6 +81,7 @@ class LedgerThread {
   bool read_config(BooksReport& report, Time now);
   bool open_ledger(BooksReport& report);
   bool in_place(BooksReport& report);
+  bool find_seed(BooksReport& report);
   void write(BooksReport& report, Time now);
   void read(BooksReport& report, Time now);
   bool bids_due(Time now) const;

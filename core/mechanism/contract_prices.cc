@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "core/mechanism/auction.h"
 #include "core/mechanism/contracts.h"
@@ -14,32 +13,64 @@ namespace {
 constexpr std::size_t kPairs = 24;         // replicas and surrogates of one menu
 constexpr std::size_t kMostSamples = 512;  // types kept of all past bids
 constexpr double kHour = 3600;
+constexpr Time kEpoch = 3600;  // seconds for which a draw holds
+constexpr const char* kClass = "hard_deadline";
+constexpr const char* kOnlyMarket = "main";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hours(Time seconds) {
   return static_cast<double>(seconds) / kHour;
 }
 
+/// What a past bid tells of its owner.
+struct Sample {
+  double unit = 0;   ///< credits per billing-hour
+  double delay = 0;  ///< of the deadline, in run times
+  double size = 0;   ///< billing-hours
+  auto operator<=>(const Sample&) const = default;
+};
+
 /// One sample for each equal part of all that was bid for, in the order of the samples: a bid
-/// counts by its size, however many small ones come after it.
-void thin(std::vector<double>& samples, std::vector<double>& sizes, std::size_t most) {
-  if (sizes.size() <= most) return;
-  const double part = std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(most);
-  std::vector<double> kept;
+/// counts by its size, however many small ones there are.
+std::vector<Sample> thinned(const std::vector<Sample>& samples) {
+  if (samples.size() <= kMostSamples) return samples;
+  double all = 0;
+  for (const Sample& sample : samples) all += sample.size;
+  const double part = all / static_cast<double>(kMostSamples);
+  std::vector<Sample> kept;
   double up_to = 0, next = part / 2;
-  for (std::size_t i = 0; i < sizes.size() && kept.size() < 2 * most; ++i) {
-    up_to += sizes[i];
-    for (; next < up_to && kept.size() < 2 * most; next += part)
-      kept.insert(kept.end(), {samples[2 * i], samples[2 * i + 1]});
+  for (const Sample& sample : samples) {
+    up_to += sample.size;
+    for (; next < up_to && kept.size() < 2 * kMostSamples; next += part)
+      kept.push_back({sample.unit, sample.delay, 1});
   }
-  samples = std::move(kept);
-  sizes.assign(samples.size() / 2, 1.0);
+  return kept;
+}
+
+/// Types before there are past bids: between the price bounds.
+std::vector<Sample> first_samples(double floor, double cap) {
+  std::vector<Sample> samples;
+  const double low = std::max(floor, cap / 1000);
+  for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    for (const double delay : {1.5, 3.0, 8.0})
+      samples.push_back({low + part * (cap - low), delay, 1});
+  }
+  return samples;
+}
+
+/// Types in units as those of a request: credits, and seconds after submission.
+std::vector<double> scaled(std::vector<double> types, double size, double run) {
+  for (std::size_t i = 0; i < types.size(); i += 2) {
+    types[i] *= size;
+    types[i + 1] *= run;
+  }
+  return types;
 }
 
 }  // namespace
 
 ContractMenuPrices::ContractMenuPrices(const Config& config)
-    : config_(config), scheduler_(make_deadline_scheduler("expected_loss")) {
+    : config_(config), draws_(config.seed), scheduler_(make_deadline_scheduler("expected_loss")) {
   learn({}, 0);
 }
 
@@ -63,27 +94,36 @@ void ContractMenuPrices::update(const Capacity& capacity, Time now) {
   std::erase_if(sold_, [now](const auto& entry) { return entry.second.end <= now; });
 }
 
+// In the order of their values, so that a bid more or less changes the draws of the hour little:
+// else whoever takes a bid back could draw again.
 void ContractMenuPrices::learn(const std::vector<PastBid>& bids, Time) {
-  samples_.clear();
-  sizes_.clear();
+  std::vector<Sample> samples;
   for (const PastBid& bid : bids) {
     const double size = billing(bid.tres) * hours(bid.duration);
     const double unit = std::min(bid.value / size, config_.cap_price);
     const auto delay =
         static_cast<double>(std::clamp<Time>(bid.deadline - bid.submitted, 0, config_.horizon));
     if (!(size > 0) || !(unit > 0) || !(delay > 0)) continue;
-    samples_.insert(samples_.end(), {unit, delay / static_cast<double>(bid.duration)});
-    sizes_.push_back(size);
+    samples.push_back({unit, delay / static_cast<double>(bid.duration), size});
   }
-  thin(samples_, sizes_, kMostSamples);
-  if (!samples_.empty()) return;
-  const double low = std::max(config_.floor_price, config_.cap_price / 1000);
-  for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    for (const double delay : {1.5, 3.0, 8.0}) {
-      samples_.insert(samples_.end(), {low + part * (config_.cap_price - low), delay});
-      sizes_.push_back(1);
-    }
+  if (samples.empty()) samples = first_samples(config_.floor_price, config_.cap_price);
+  std::sort(samples.begin(), samples.end());
+  std::vector<double> types, sizes;
+  for (const Sample& sample : thinned(samples)) {
+    types.insert(types.end(), {sample.unit, sample.delay});
+    sizes.push_back(sample.size);
   }
+  population_.emplace(std::move(types), 2, std::move(sizes));
+  drawn_epoch_ = -1;
+}
+
+const ContractDraw& ContractMenuPrices::draw(Time now) const {
+  const Time epoch = now / kEpoch;
+  if (epoch == drawn_epoch_) return drawn_;
+  drawn_ = draw_contracts(*job_class(kClass), *population_, draws_,
+                          {kOnlyMarket, kClass, epoch, kPairs});
+  drawn_epoch_ = epoch;
+  return drawn_;
 }
 
 ClusterLoad ContractMenuPrices::load(Time now) const {
@@ -122,23 +162,20 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
   if (last < list.first_start) return list;
   const double size = billing(request.demand.tres) * hours(request.duration);
   const auto run = static_cast<double>(request.duration);
-  std::vector<double> types(samples_);  // of this request's size
-  for (std::size_t i = 0; i < types.size(); i += 2) {
-    types[i] *= std::max(size, 1e-6);
-    types[i + 1] *= run;
-  }
-  const JobClass* valuations = job_class("hard_deadline");
-  const std::vector<double> declared(types.begin(), types.begin() + 2);
-  const KernelDensity population(std::move(types), 2, sizes_);
+  const JobClass* valuations = job_class(kClass);
   const double cpus = std::max(1.0, amount_of(request.demand.tres, "cpu"));
   const ClusterLoad cluster = load(now);
   const std::vector<WaitingJob> jobs = backlog(now);
   const WaitingJob newcomer{cpus, run, 0.0, static_cast<double>(now), valuations, {}};
-  const MenuOrder order{declared, kPairs, 0, static_cast<std::uint64_t>(now / config_.slot)};
+  const ContractDraw& drawn = draw(now);
+  const double worth = std::max(size, 1e-6);
   const Menu menu =
-      make_menu(*valuations, population, order, [&](std::span<const double> proposed) {
-        return scheduler_->what_if(cluster, jobs, newcomer, proposed);
-      });
+      menu_of(*valuations, scaled(drawn.replicas, worth, run), scaled(drawn.surrogates, worth, run),
+              [&](std::span<const double> proposed) {
+                return scheduler_->what_if(cluster, jobs, newcomer, proposed);
+              });
+  const double floor = config_.contract_floor == ContractFloor::kSite ? config_.floor_price : 0;
+  const double least = floor * size;  // a reserve price: no row is sold below it
 
   const auto count = static_cast<std::size_t>((last - list.first_start) / list.slot + 1);
   list.credits.assign(count, kInfinity);
@@ -154,7 +191,7 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
       best = menu.rows[row].price;
       worthless = now + static_cast<Time>(menu.replicas[2 * menu.rows[row].replica + 1]);
     }
-    list.credits[k] = best;
+    list.credits[k] = std::max(best, least);
     list.free_after[k] = worthless;
   }
   return list;

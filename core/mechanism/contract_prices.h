@@ -4,25 +4,29 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/mechanism/contract_draw.h"
 #include "core/mechanism/mechanism.h"
 #include "core/plan/deadline_scheduler.h"
 
 namespace market {
 
 /// Price of each start = the cheapest contract of a menu that completes by then ("BIC pricing by
-/// replica-surrogate matching", section II): replicas and surrogates, the declared one too, are
-/// drawn from the types of past bids, so the menu depends on nothing that the bid at hand says
-/// about its worth; which row is taken tells the urgency. Types are hard deadlines: credits per
-/// billing-hour, and delay in run times. Before there are past bids they lie between the price
-/// bounds. Completions come from the deadline scheduler, with what was sold as its backlog. A run
-/// that completes later than promised pays the ex-post price (eq. 2 and section III-C), which for
-/// hard deadlines is the whole price until the matched replica's deadline and nothing after it.
+/// replica-surrogate matching", section II): replicas and surrogates are drawn from the types of
+/// past bids, the same ones for all who ask within an hour, so the menu depends on nothing that the
+/// bid at hand says about its worth; which row is taken tells the urgency. No price is below the
+/// site's floor, unless market.conf says contracts.floor = "none" (the paper's). Types are hard
+/// deadlines: credits per billing-hour, and delay in run times. Before there are past bids they lie
+/// between the price bounds. Completions come from the deadline scheduler, with what was sold as
+/// its backlog. A run that completes later than promised pays the ex-post price (eq. 2 and section
+/// III-C), which for hard deadlines is the whole price until the matched replica's deadline and
+/// nothing after it.
 class ContractMenuPrices final : public PostedPrice {
  public:
   explicit ContractMenuPrices(const Config& config);
-  std::string_view rule() const override { return "contracts/1"; }
+  std::string_view rule() const override { return "contracts/2"; }
   void update(const Capacity& capacity, Time now) override;
   PriceList prices(const Request& request, Time now) const override;
   void promise(const Request& request, Time start) override;
@@ -37,6 +41,7 @@ class ContractMenuPrices final : public PostedPrice {
       return end != other.end ? end < other.end : cpus < other.cpus;
     }
   };
+  const ContractDraw& draw(Time now) const;
   double billing(const Tres& tres) const;
   ClusterLoad load(Time now) const;
   std::vector<WaitingJob> backlog(Time now) const;
@@ -45,8 +50,10 @@ class ContractMenuPrices final : public PostedPrice {
   double cpus_ = 0;
   std::vector<RunningJob> busy_;
   std::multimap<Time, Sold> sold_;  ///< by start
-  std::vector<double> samples_;     ///< types: unit value, delay ÷ run time, one after another
-  std::vector<double> sizes_;       ///< billing-hours of each sample
+  Draws draws_;
+  std::optional<KernelDensity> population_;  ///< of types: unit value, delay ÷ run time
+  mutable Time drawn_epoch_ = -1;            ///< of `drawn_`
+  mutable ContractDraw drawn_;
   std::unique_ptr<DeadlineScheduler> scheduler_;
 };
 

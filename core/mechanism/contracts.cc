@@ -21,6 +21,29 @@ WeightMatrix weights_of(const JobClass& valuations, std::span<const double> repl
   return weights;
 }
 
+/// The rows by replica.
+Menu unsorted_menu(const JobClass& valuations, std::vector<double> replicas,
+                   std::vector<double> surrogates, const Completions& completions) {
+  Menu menu{{}, std::move(replicas), std::move(surrogates)};
+  const std::vector<double> times = completions(menu.surrogates);
+  const WeightMatrix weights = weights_of(valuations, menu.replicas, times);
+  const ContractPrices prices = price_contracts(weights);
+  menu.rows.reserve(times.size());
+  for (std::uint32_t replica = 0; replica < times.size(); ++replica) {
+    const std::uint32_t surrogate = prices.surrogate_of_replica[replica];
+    menu.rows.push_back({times[surrogate], prices.price_of_replica[replica],
+                         weights(replica, surrogate), replica, surrogate, false});
+  }
+  return menu;
+}
+
+void sort_rows(std::vector<MenuRow>* rows) {
+  std::sort(rows->begin(), rows->end(), [](const MenuRow& a, const MenuRow& b) {
+    if (a.completion != b.completion) return a.completion < b.completion;
+    return a.price != b.price ? a.price < b.price : a.replica < b.replica;
+  });
+}
+
 /// Keeps `shown` of the rows, each set of that size equally likely.
 void thin(std::vector<MenuRow>* rows, std::size_t shown, SeededRandom* random) {
   for (std::size_t i = 0; i < shown; ++i) {
@@ -51,33 +74,29 @@ double ex_post_price(double price, double promised_completion, double promised_v
   return price * (actual_value / promised_value);
 }
 
+Menu menu_of(const JobClass& valuations, std::vector<double> replicas,
+             std::vector<double> surrogates, const Completions& completions) {
+  Menu menu = unsorted_menu(valuations, std::move(replicas), std::move(surrogates), completions);
+  sort_rows(&menu.rows);
+  return menu;
+}
+
 Menu make_menu(const JobClass& valuations, const KernelDensity& population, const MenuOrder& order,
                const Completions& completions) {
   const std::size_t width = valuations.parameters();
   const std::size_t pairs = std::max<std::size_t>(order.pairs, 1);
   const auto valid = [&](std::span<const double> type) { return valuations.valid(type); };
   SeededRandom random(order.seed);
-  Menu menu;
-  menu.replicas = population.draw(pairs, &random, valid);
-  menu.surrogates = population.draw(pairs, &random, valid);
+  std::vector<double> replicas = population.draw(pairs, &random, valid);
+  std::vector<double> surrogates = population.draw(pairs, &random, valid);
   const std::size_t declared = random.below(pairs);
   std::copy_n(order.declared.begin(), width,
-              menu.replicas.begin() + static_cast<std::ptrdiff_t>(declared * width));
+              replicas.begin() + static_cast<std::ptrdiff_t>(declared * width));
 
-  const std::vector<double> times = completions(menu.surrogates);
-  const WeightMatrix weights = weights_of(valuations, menu.replicas, times);
-  const ContractPrices prices = price_contracts(weights);
-  menu.rows.reserve(pairs);
-  for (std::uint32_t replica = 0; replica < pairs; ++replica) {
-    const std::uint32_t surrogate = prices.surrogate_of_replica[replica];
-    menu.rows.push_back({times[surrogate], prices.price_of_replica[replica],
-                         weights(replica, surrogate), replica, surrogate, replica == declared});
-  }
+  Menu menu = unsorted_menu(valuations, std::move(replicas), std::move(surrogates), completions);
+  menu.rows[declared].declared = true;
   if (order.shown > 0 && order.shown < pairs) thin(&menu.rows, order.shown, &random);
-  std::sort(menu.rows.begin(), menu.rows.end(), [](const MenuRow& a, const MenuRow& b) {
-    if (a.completion != b.completion) return a.completion < b.completion;
-    return a.price != b.price ? a.price < b.price : a.replica < b.replica;
-  });
+  sort_rows(&menu.rows);
   return menu;
 }
 

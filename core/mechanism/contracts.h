@@ -60,6 +60,10 @@ struct MenuOrder {
 /// is declared to the scheduler in place of the user's own; as many as there are types.
 using Completions = std::function<std::vector<double>(std::span<const double> types)>;
 
+/// The menu of as many `replicas` as `surrogates` (types one after another): matching and prices.
+Menu menu_of(const JobClass& valuations, std::vector<double> replicas,
+             std::vector<double> surrogates, const Completions& completions);
+
 /// The menu of section II-D: M − 1 replicas and M surrogates from `population`, the declared type
 /// among the replicas at a random place, matching, prices, and `shown` of the rows sampled
 /// uniformly (section III-D; this keeps the mechanism Bayesian incentive compatible, but only the

@@ -6,18 +6,6 @@
 #include <tuple>
 
 namespace market {
-namespace {
-
-// SplitMix64's finalizer (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-// 2014): a place in the lottery that depends on the job alone.
-std::uint64_t lot(std::uint64_t id) {
-  std::uint64_t bits = id + 0x9e3779b97f4a7c15;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
-}  // namespace
 
 std::string_view QueueOrder::rule() const {
   switch (rule_) {
@@ -41,7 +29,7 @@ std::uint64_t QueueOrder::key(const LiveBid& bid) const {
     case QueueRule::kEarliestFinish:
       return static_cast<std::uint64_t>(seconds_left(bid));
     case QueueRule::kRandom:
-      return lot(bid.id);
+      return draws_.of("random", bid.id);
     default:
       return 0;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/mechanism/auction.h"
+#include "core/util/draws.h"
 
 namespace market {
 
@@ -18,7 +19,7 @@ enum class QueueRule {
 
 class QueueOrder final : public Auction {
  public:
-  explicit QueueOrder(QueueRule rule) : rule_(rule) {}
+  QueueOrder(QueueRule rule, std::string_view seed) : rule_(rule), draws_(seed) {}
   std::string_view rule() const override;
   void update(const Capacity&, Time) override {}
   /// Priority 1 − rank/n by the rule, ties by the time of the bid, then by number; rates are 0.
@@ -30,6 +31,7 @@ class QueueOrder final : public Auction {
   std::uint64_t key(const LiveBid& bid) const;
 
   QueueRule rule_;
+  Draws draws_;
 };
 
 }  // namespace market

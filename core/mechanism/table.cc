@@ -23,8 +23,8 @@ std::unique_ptr<Mechanism> make(const Config& config) {
 }
 
 template <QueueRule rule>
-std::unique_ptr<Mechanism> make_order(const Config&) {
-  return std::make_unique<QueueOrder>(rule);
+std::unique_ptr<Mechanism> make_order(const Config& config) {
+  return std::make_unique<QueueOrder>(rule, config.seed);
 }
 
 struct Entry {

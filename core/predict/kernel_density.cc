@@ -85,12 +85,11 @@ std::vector<double> cholesky(std::span<const double> matrix, std::span<const dou
 
 KernelDensity::KernelDensity(std::vector<double> samples, std::size_t dimensions,
                              std::vector<double> weights)
-    : samples_(std::move(samples)),
+    : by_weight_(!weights.empty()),
+      samples_(std::move(samples)),
       dimensions_(dimensions),
       weights_(normalised(std::move(weights), this->samples())) {
-  const bool equal = std::all_of(weights_.begin(), weights_.end(),
-                                 [this](double weight) { return weight == weights_.front(); });
-  if (!equal) std::partial_sum(weights_.begin(), weights_.end(), std::back_inserter(up_to_));
+  if (by_weight_) std::partial_sum(weights_.begin(), weights_.end(), std::back_inserter(up_to_));
   const double count = equal_samples(weights_);
   const auto d = static_cast<double>(dimensions_);
   std::vector<double> mean(dimensions_, 0.0);
@@ -136,7 +135,7 @@ double KernelDensity::density(std::span<const double> point) const {
 
 /// A sample, each as likely as its weight.
 std::size_t KernelDensity::pick(SeededRandom* random) const {
-  if (up_to_.empty()) return random->below(samples());
+  if (!by_weight_) return random->below(samples());
   const auto found = std::upper_bound(up_to_.begin(), up_to_.end(), random->uniform());
   return std::min(static_cast<std::size_t>(found - up_to_.begin()), samples() - 1);
 }

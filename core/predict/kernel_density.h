@@ -24,7 +24,8 @@ class KernelDensity {
   /// samples do not vary (one sample, or all equal in some direction) the kernel is 1 % of their
   /// size wide instead.
   /// `weights`: how much each sample counts, positive; none: all the same. n is then the number of
-  /// equal samples that would tell as much, (Σ weight)² ÷ Σ weight².
+  /// equal samples that would tell as much, (Σ weight)² ÷ Σ weight². With weights
+  /// a draw hardly moves when a sample comes or goes, if they are in the order of their values.
   KernelDensity(std::vector<double> samples, std::size_t dimensions,
                 std::vector<double> weights = {});
 
@@ -42,10 +43,11 @@ class KernelDensity {
  private:
   std::size_t pick(SeededRandom* random) const;
 
+  bool by_weight_;
   std::vector<double> samples_;
   std::size_t dimensions_;
   std::vector<double> weights_;   ///< sum 1
-  std::vector<double> up_to_;     ///< sums of weights; empty: all weigh the same
+  std::vector<double> up_to_;     ///< sums of weights; empty: none were given
   std::vector<double> factor_;    ///< lower triangle L of H = L Lᵀ, row after row
   std::vector<double> whitened_;  ///< L⁻¹ applied to each sample
   double log_height_ = 0;         ///< log of one kernel's peak divided by n

@@ -92,9 +92,22 @@ TEST(Config, DefaultsAreThoseOfTheStruct) {
   EXPECT_TRUE(config->partitions.empty());
 }
 
+// Faults go into slurmctld's log; whoever reads the seed there knows every draw to come.
+TEST(Config, TheSeedIsNeverSaid) {
+  for (const char* wrong :
+       {"seed = 7755331;", "seed = 77553317755331;", "seed = [ \"7755331\" ];",
+        "seed = \"7755331\\n\";", "Seed = \"7755331\";", "seeds = 7755331;", "seed = \"\";"}) {
+    const std::string fault = fault_of(std::string(kDatabase) + wrong);
+    EXPECT_NE(fault, "") << wrong;
+    EXPECT_EQ(fault.find("7755331"), std::string::npos) << fault;
+  }
+  expect_fault("seed = 7755331;", "2: seed: (not shown): a text that nobody can guess");
+  expect_fault("contracts = { floor = \"paper\"; };", "2: contracts.floor: paper: one of site");
+}
+
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
-mechanism = "on_demand"; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
+mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
@@ -110,6 +123,8 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
 )");
   ASSERT_TRUE(config) << config.error().text;
   EXPECT_EQ(config->mechanism, "on_demand");
+  EXPECT_EQ(config->seed, "a secret");
+  EXPECT_EQ(config->contract_floor, ContractFloor::kNone);
   EXPECT_EQ(config->currency, "SU");
   EXPECT_EQ(config->unbid, UnbidJobs::kRefuse);
   EXPECT_EQ(config->on_error, OnError::kUnbilled);

@@ -166,6 +166,15 @@ TEST_F(File, AnOlderSchemaIsCopiedAndUpgraded) {
   expect_schema_1_books(open_or_die(copy, Mode::kReadWrite));
 }
 
+TEST_F(File, TheSeedIsDrawnOnce) {
+  make_schema_1(path);
+  const std::string seed = open_or_die(path, Mode::kReadWrite).seed().value_or("");
+  EXPECT_EQ(seed.size(), 64u);
+  EXPECT_EQ(open_or_die(path, Mode::kReadOnly).seed().value_or(""), seed);
+  const std::string other = folder.file("other.db");
+  EXPECT_NE(open_or_die(other).seed().value_or(""), seed);
+}
+
 TEST_F(File, AnUpgradeThatFailsLeavesTheOldSchema) {
   make_schema_1(path);
   SchemaSteps steps = schema_steps();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <set>
 
 #include "core/mechanism/abacus_auction.h"
 #include "core/mechanism/contract_prices.h"
@@ -47,7 +48,7 @@ TEST(QueueOrder, RanksByItsRule) {
   bids.add(0, 1, 100, kNow + 9000);
   bids.add(0, 1, 200, kNow + 4000);
   const auto priorities = [&](QueueRule rule) {
-    QueueOrder order(rule);
+    QueueOrder order(rule, "seed");
     EXPECT_FALSE(order.priced());
     std::vector<double> result;
     for (const Standing& standing : bids.stand(order)) {
@@ -61,6 +62,21 @@ TEST(QueueOrder, RanksByItsRule) {
   EXPECT_EQ(priorities(QueueRule::kEarliestDeadline), (std::vector<double>{2, 1, 3}));
   EXPECT_EQ(priorities(QueueRule::kEarliestFinish), (std::vector<double>{1, 3, 2}));
   EXPECT_EQ(priorities(QueueRule::kRandom), priorities(QueueRule::kRandom));
+}
+
+// Job numbers are known beforehand, the places they draw only to who knows the seed; each of the
+// six orders of three jobs comes.
+TEST(QueueOrder, DrawsItsLotsFromTheSeed) {
+  Bids bids;
+  for (int i = 0; i < 3; ++i) bids.add(0, 1, 100, kNow + 5000);
+  std::set<std::vector<double>> orders;
+  for (int seed = 0; seed < 100; ++seed) {
+    QueueOrder order(QueueRule::kRandom, std::to_string(seed));
+    std::vector<double> result;
+    for (const Standing& standing : bids.stand(order)) result.push_back(standing.priority);
+    orders.insert(result);
+  }
+  EXPECT_EQ(orders.size(), 6u);
 }
 
 // Bids of 0.1 and 0.3 credits/s share 40 CPUs as 10 and 30; each uses 10.
@@ -153,6 +169,7 @@ TEST(DvaAuction, AsksWhatTheOwnersAsk) {
 
 TEST(ContractMenuPrices, FallWithTimeAndAreFreeOnAnIdleCluster) {
   Config config;
+  config.contract_floor = ContractFloor::kNone;
   ContractMenuPrices prices(config);
   prices.update(of_cpus(16), kNow);
   Request request;
@@ -184,7 +201,7 @@ TEST(Table, EveryNameMakesAMechanismOfThatName) {
   for (const std::string& name : names) {
     Config config;
     config.mechanism = name;
-    EXPECT_EQ((*make_mechanism(config))->rule(), name + "/1");
+    EXPECT_EQ((*make_mechanism(config))->rule(), name + (name == "contracts" ? "/2" : "/1"));
   }
   EXPECT_FALSE(add_mechanism("era", nullptr));
 }

@@ -22,10 +22,13 @@ Request request_for(std::int64_t cpus, Time duration) {
   return request;
 }
 
-std::unique_ptr<PostedPrice> opened(const char* mechanism, double cap) {
+std::unique_ptr<PostedPrice> opened(const char* mechanism, double cap,
+                                    const std::string& seed = "") {
   Config config;
   config.mechanism = mechanism;
   config.cap_price = cap;
+  config.contract_floor = ContractFloor::kNone;
+  config.seed = seed;
   auto made = std::move(*make_posted_price(config));
   made->update(Capacity{{{"cpu", 100}}, {}}, kNow);
   return made;
@@ -39,12 +42,12 @@ PastBid past_bid(Time at, Time window, Time duration, std::int64_t cpus, double 
 /// Highest price per CPU-hour of an hour on ten CPUs, when the whole cluster is sold for the next
 /// five hours: a place among those is worth something to urgent types of more than the cap alone.
 double dearest_contract(const std::vector<PastBid>& bids) {
-  const auto contracts = opened("contracts", 1);
-  contracts->learn(bids, kNow);
-  for (int i = 0; i < 5; ++i) contracts->promise(request_for(100, kHour), kNow + 60 + i * kHour);
   double most = 0;
-  for (Time later = 0; later < 20; ++later) {
-    for (const double price : contracts->prices(request_for(10, kHour), kNow + later * 60).credits)
+  for (int seed = 0; seed < 20; ++seed) {
+    const auto contracts = opened("contracts", 1, std::to_string(seed));
+    contracts->learn(bids, kNow);
+    for (int i = 0; i < 5; ++i) contracts->promise(request_for(100, kHour), kNow + 60 + i * kHour);
+    for (const double price : contracts->prices(request_for(10, kHour), kNow).credits)
       if (std::isfinite(price)) most = std::max(most, price / 10);
   }
   return most;
