@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/market/auction_adapter.h"
+#include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
 
@@ -70,11 +71,12 @@ Market::Found Market::entry(const Bid& bid, Time now) const {
   return found;
 }
 
-// Bids of this rule that wait or run, by job number. Runs that began under another rule keep it.
-std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners, Time now) {
+// Bids of this rule that stand, or also those that wait for their job to be ready, by job number.
+// Runs that began under another rule keep it.
+std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners, Time now, Who who) {
   std::vector<Job*> live;
   for (auto& [id, job] : jobs_) {
-    const bool waits = job.phase == Phase::kConfirmed;
+    const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
     const bool runs =
         job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == auction_->rule();
     if (job.terms.auctioned() && (waits || runs)) live.push_back(&job);
@@ -140,7 +142,9 @@ void Market::resume(Job& job, const Note& note, Time run_start) const {
   if (run_start == 0 || note.run_start != run_start) return;
   job.accrued.credits = note.accrued;
   job.accrued.seconds = note.ran;
+  job.accrued.resumed = true;
   job.standing.rate = note.rate;
+  job.awarded = note.awarded;
   job.rated = true;
 }
 
@@ -181,22 +185,30 @@ void Market::hold_auction(Time now) {
   if (auction_ == nullptr) return;
   join_auction(now);
   drop_worthless(now);
+  see_who_stands(now);
+  std::vector<Job*> all;
+  const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
+  const bool all_stood =
+      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->stood; });
+  if (all.empty() || (all_stood && now < auction_at_)) return;
+  auction_at_ = now + config_.auction_period;
   std::vector<Job*> owners;
   const std::vector<LiveBid> bids = live_bids(&owners, now);
-  const bool all_stood =
-      std::all_of(owners.begin(), owners.end(), [](const Job* job) { return job->stood; });
-  if (bids.empty() || (all_stood && now < auction_at_)) return;
-  auction_at_ = now + config_.auction_period;
+  if (owners.size() < all.size()) rank_the_absent(all, bids_of_all, now);
+  if (bids.empty()) return;
   std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
-    if (job.phase == Phase::kRunning && standings[i].nodes.empty()) {  // what it was awarded stays
+    const bool runs = job.phase == Phase::kRunning;
+    if (runs && standings[i].nodes.empty()) {  // what it was awarded stays
       standings[i].nodes = std::move(job.standing.nodes);
       standings[i].payments = std::move(job.standing.payments);
     }
     job.standing = std::move(standings[i]);
-    job.stood = job.rated = true;
-    if (job.phase == Phase::kRunning) accrue(job);  // its first rate holds from its start on
+    job.stood = true;
+    if (!std::exchange(job.rated, true) && runs)
+      raise_to_asks(job, job.placement, limit_end(job, now));
+    if (runs) accrue(job);  // its first rate holds from its start on
   }
 }
 
@@ -237,21 +249,23 @@ std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now) 
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
 void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
-  if (job.rated || auction_ == nullptr || !auction_->priced() ||
-      job.terms.rule != auction_->rule()) {
-    return;
-  }
+  if (auction_ == nullptr || !auction_->priced() || job.terms.rule != auction_->rule()) return;
+  const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
+  const Placement placement =
+      placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());
+  if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
+  if (job.rated) return;
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  const double worth =
-      worth_at(job.bid, job.bid_made, ended.start + job.bid.request.duration + ended.suspended_s);
+  const double worth = worth_at(job.bid, job.bid_made, end);
   auto standing = preview(job.bid, worth, now);
   if (!standing) {  // too many to compare it with: what it would pay alone
     const LiveBid alone{0, &job.bid, now, worth, false, 0, {}};
     standing = auction_->auction({&alone, 1}, node_rooms(), now).front();
   }
-  job.standing.rate = standing->rate;
+  job.standing = std::move(*standing);
   job.rated = true;
   job.phase = phase;
+  meet_asks(job, placement, end);
 }
 
 std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {
@@ -385,6 +399,7 @@ std::string Market::explain_auctioned(const Job& job, Time now, std::string& cod
     return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,
                        job.terms.price.to_string(), money_of(job.accrued.credits).to_string());
   }
+  if (!job.stands) return explain_absence(job, now, code);
   code = "QUEUED";
   return fmt::format(
       "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "

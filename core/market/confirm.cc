@@ -33,6 +33,7 @@ std::string Market::note_of(const Job& job) const {
     note.ran = job.accrued.seconds;
     note.accrued = job.accrued.credits;
     note.rate = job.standing.rate;
+    note.awarded = job.awarded;
   }
   std::string text = write_note(note);
   if (!job.placed || job.phase != Phase::kConfirmed) return text;
@@ -291,6 +292,7 @@ void Market::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time
 void Market::forget_run(Job& job) {
   job.run_start = job.run_end = job.ran = 0;
   job.accrued = {};
+  job.awarded = false;
 }
 
 // The job is in the queue again, or runs again, as its next run.

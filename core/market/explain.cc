@@ -67,8 +67,7 @@ std::string explain_not_started(const Job& job, Time now) {
 std::string Market::explain(const Job& job, Time now, std::string& code) const {
   const std::string price = job.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
-  const bool in_auction = job.phase == Phase::kRunning ||
-                          (job.phase == Phase::kConfirmed && !job.held && !job.dependent);
+  const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
   if (in_auction && job.terms.auctioned()) return explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";

@@ -15,6 +15,8 @@
 //   settlement.cc  the end of a run
 //   preemption.cc  runs that ended for another job
 //   auction_path.cc  bids in an auction
+//   standing.cc    which of them stand in it
+//   payees.cc      owners of nodes: what their runs owe at least, and who gets it
 //   books.cc       reports of the ledger's thread
 //   liens.cc       liens that the books have, and the jobs they are for
 //   learning.cc    what prices learn from
@@ -243,7 +245,8 @@ class Market {
   Time limit_end(const Job& job, Time now) const;
   bool is_worthless(const Bid& bid, Time bid_made, Time now) const;
   void drop_worthless(Time now);
-  std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now);
+  enum class Who { kStanding, kAll };
+  std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
   const std::vector<NodeRoom>& node_rooms();
   void accrue(Job& job);
   void resume(Job& job, const Note& note, Time run_start) const;
@@ -261,6 +264,13 @@ class Market {
   nlohmann::ordered_json auction_quote(const Request& request, const std::string& account,
                                        Time now);
   std::string explain_auctioned(const Job& job, Time now, std::string& code) const;
+
+  // standing.cc
+  std::set<std::uint32_t> crowded_tasks() const;
+  void see_who_stands(Time now);
+  void leave_auction(Job& job);
+  std::string explain_absence(const Job& job, Time now, std::string& code) const;
+  void rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids, Time now);
 
   // books.cc
   void report(BooksReport report);
@@ -372,7 +382,14 @@ class Market {
   Bill bill_of(Job& job, const market_job_t& ended, Time now);
   void post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now);
   void settle(Job& job, const market_job_t& ended, Time now);
-  std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended, Money amount);
+
+  // payees.cc
+  std::vector<Tres> held_parts(const Job& job, const Placement& placement) const;
+  std::vector<double> asked_rates(const Job& job, const Placement& placement) const;
+  bool on_awarded_nodes(const Job& job, const Placement& placement) const;
+  void raise_to_asks(Job& job, const Placement& placement, Time limit_end);
+  void meet_asks(Job& job, const Placement& placement, Time limit_end);
+  std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended, const Bill& bill);
   std::vector<double> node_weights(const Job& job, const Placement& placement) const;
 
   // preemption.cc

@@ -74,6 +74,7 @@ std::string write_note(const Note& note) {
     inner["ran"] = note.ran;
     inner["accrued"] = note.accrued;
     inner["rate"] = note.rate;
+    if (note.awarded) inner["awarded"] = true;
   }
   if (note.waiting) inner["waiting"] = true;
   if (note.keeps_price) inner["keeps_price"] = true;
@@ -121,6 +122,7 @@ std::optional<Note> read_note(std::string_view text) {
   note.ran = time_of(inner, "ran");
   note.accrued = amount_of(inner, "accrued");
   note.rate = amount_of(inner, "rate");
+  note.awarded = inner.contains("awarded");
   note.waiting = inner.contains("waiting");
   note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who gets what of a run's charge: the owners of the nodes it ran on, in dva.
+// Owners of nodes, in dva: what a run on them owes at least, and who gets what of it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "core/market/convert.h"
 #include "core/market/market.h"
@@ -13,6 +15,8 @@ namespace market {
 namespace {
 
 constexpr std::string_view kPaysOwners = "dva/";
+constexpr double kHour = 3600;
+constexpr double kRounding = 1e-9;
 constexpr double kFinest = 1e12;  // the largest weight; others are rounded against it
 
 std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
@@ -26,42 +30,104 @@ std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
 
 }  // namespace
 
-// What each node's owner won, when it ran just where it was awarded; else by what was asked for the
-// part of each node that it held, so that each still gets what it asked when the total allows.
-std::vector<double> Market::node_weights(const Job& job, const Placement& placement) const {
-  std::map<std::uint32_t, double> awarded;
-  for (std::size_t i = 0; i < std::min(job.standing.nodes.size(), job.standing.payments.size());
-       ++i) {
-    awarded[job.standing.nodes[i]] += job.standing.payments[i];
-  }
-  const bool as_awarded = awarded.size() == placement.size() &&
-                          std::all_of(placement.begin(), placement.end(), [&](const Seat& seat) {
-                            return awarded.contains(seat.node);
-                          });
-  std::vector<double> weights, held;
+// What the run holds of each node. Slurm tells cores and memory; what else the job bought, and its
+// memory where Slurm does not count that, is spread evenly.
+std::vector<Tres> Market::held_parts(const Job& job, const Placement& placement) const {
+  std::vector<Tres> parts;
   for (const Seat& seat : placement) {
-    if (as_awarded) {
-      weights.push_back(awarded[seat.node]);
-      continue;
-    }
     const Node& node = bookings_.plan().nodes()[seat.node];
-    Tres part{{"cpu", std::int64_t{seat.cores.count()} * node.threads_per_core},
-              {"mem", static_cast<std::int64_t>(seat.mem_mb)}};
+    Tres& part = parts.emplace_back();
+    part["cpu"] = std::int64_t{seat.cores.count()} * node.threads_per_core;
+    part["mem"] = static_cast<std::int64_t>(seat.mem_mb);
     for (const auto& [name, count] : seat.gres) part["gres/" + name] = count;
-    const auto owner = config_.owners.find(node.name);
-    held.push_back(billing_of(part));
-    weights.push_back(held.back() *
-                      (owner != config_.owners.end() ? owner->second.ask : config_.floor_price));
   }
-  const bool free =
-      std::all_of(weights.begin(), weights.end(), [](double weight) { return weight <= 0; });
-  return free && !held.empty() ? held : weights;
+  for (const auto& [name, bought] : job.bid.request.demand.tres) {
+    std::int64_t held = 0;
+    for (Tres& part : parts) held += part[name];
+    if (name == "cpu" || (name == "mem" && held > 0)) continue;
+    const auto count = static_cast<std::int64_t>(parts.size());
+    const std::int64_t more = std::max<std::int64_t>(0, bought - held);
+    for (std::int64_t i = 0; i < count; ++i)
+      parts[static_cast<std::size_t>(i)][name] += more / count + (i < more % count ? 1 : 0);
+  }
+  return parts;
 }
 
-// The parts of `amount` that owners get, one for each account; what is missing to it is the site's.
+// What the owner of each node asks for what the run holds of it, credits per second; the site asks
+// its floor price.
+std::vector<double> Market::asked_rates(const Job& job, const Placement& placement) const {
+  const std::vector<Tres> parts = held_parts(job, placement);
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto owner = config_.owners.find(bookings_.plan().nodes()[placement[i].node].name);
+    const double ask = owner != config_.owners.end() ? owner->second.ask : config_.floor_price;
+    rates.push_back(ask * billing_of(parts[i]) / kHour);
+  }
+  return rates;
+}
+
+bool Market::on_awarded_nodes(const Job& job, const Placement& placement) const {
+  const std::vector<std::uint32_t>& nodes = job.standing.nodes;
+  const std::set<std::uint32_t> awarded(nodes.begin(), nodes.end());
+  return !placement.empty() && awarded.size() == placement.size() &&
+         std::all_of(placement.begin(), placement.end(),
+                     [&](const Seat& seat) { return awarded.contains(seat.node); });
+}
+
+// The rate becomes what is asked for the nodes that the run really has, but no more than its bid
+// comes to each second of its time limit.
+void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
+  if (auction_ == nullptr || !auction_->wants_nodes()) return;
+  const std::vector<double> asked = asked_rates(job, placement);
+  const double most = worth_at(job.bid, job.bid_made, limit_end) /
+                      static_cast<double>(std::max<Time>(1, job.bid.request.duration));
+  const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
+  job.standing.rate = std::max(job.standing.rate, least);
+}
+
+// Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
+// the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
+void Market::meet_asks(Job& job, const Placement& placement, Time limit_end) {
+  if (auction_ == nullptr || !auction_->wants_nodes() || !job.rated || job.accrued.resumed ||
+      job.terms.rule != auction_->rule()) {
+    return;
+  }
+  const std::vector<double> asked = asked_rates(job, placement);
+  const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
+  job.awarded = on_awarded_nodes(job, placement) && sum <= job.standing.rate * (1 + kRounding);
+  if (!job.awarded) raise_to_asks(job, placement, limit_end);
+}
+
+// What each node's owner won, where the run is where it was awarded and that meets each ask; else
+// what is asked for the part of each node that the run holds.
+std::vector<double> Market::node_weights(const Job& job, const Placement& placement) const {
+  std::vector<double> asked = asked_rates(job, placement);
+  if (job.awarded && on_awarded_nodes(job, placement) &&
+      job.standing.payments.size() == job.standing.nodes.size()) {
+    std::map<std::uint32_t, double> won;
+    for (std::size_t i = 0; i < job.standing.nodes.size(); ++i)
+      won[job.standing.nodes[i]] += job.standing.payments[i];
+    std::vector<double> weights;
+    bool met = true;
+    for (std::size_t i = 0; i < placement.size(); ++i) {
+      weights.push_back(won[placement[i].node]);
+      met = met && asked[i] <= weights[i] * (1 + kRounding);
+    }
+    if (met) return weights;
+  }
+  const bool free = std::all_of(asked.begin(), asked.end(), [](double ask) { return ask <= 0; });
+  if (!free) return asked;
+  std::vector<double> held;
+  for (const Tres& part : held_parts(job, placement)) held.push_back(billing_of(part));
+  return held;
+}
+
+// The parts of the charge that owners get, one for each account; what is missing to it is the
+// site's. Off its award no owner gets more of a run than it asks: it did not win it.
 std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t& ended,
-                                             Money amount) {
+                                             const Bill& bill) {
   std::vector<ledger::Payee> payees;
+  const Money amount = bill.charged - bill.refunded;
   if (config_.owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }
@@ -70,11 +136,15 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
   if (placement.empty()) placement = job.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
   if (placement.empty()) return payees;
-  const std::vector<Money> parts = apportion(amount, whole_weights(node_weights(job, placement)));
+  std::vector<Money> parts = apportion(amount, whole_weights(node_weights(job, placement)));
+  const std::vector<double> asked = asked_rates(job, placement);
   std::map<std::string, Money> by_account;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto owner = config_.owners.find(nodes[placement[i].node].name);
-    if (owner != config_.owners.end()) by_account[owner->second.account] += parts[i];
+    if (owner == config_.owners.end()) continue;
+    const auto most = Money::from_credits(asked[i] * static_cast<double>(bill.elapsed));
+    if (!job.awarded && most) parts[i] = std::min(parts[i], *most);
+    by_account[owner->second.account] += parts[i];
   }
   for (const auto& [account, part] : by_account) {
     if (funds_.find(account) != nullptr) {

@@ -214,6 +214,10 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.run_end = 0;
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
+    if (job.terms.auctioned() && !job.unbilled) {
+      meet_asks(job, placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()),
+                limit_end(job, now));
+    }
   }
   job.owner_changed = false;
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);

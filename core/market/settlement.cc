@@ -213,7 +213,7 @@ void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Ti
   if (bill.late) segment.note = "late";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
-  if (bill.ran) payees = payees_of(job, ended, bill.charged - bill.refunded);
+  if (bill.ran) payees = payees_of(job, ended, bill);
   Queued queued;
   queued.job_id = job.id;
   queued.previous_lien = job.lien;
@@ -241,6 +241,8 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   if (taken_back(job, ended)) unlearn(job);
   if (mechanism_ != nullptr) unplace(job, now);
   rooms_known_ = false;
+  if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
+    auction_at_ = 0;                 // others pay by it no longer
   job.reserved = job.bound = false;  // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;

@@ -34,6 +34,7 @@ struct Accrued {
   Time seconds = 0;                 ///< that it owes them for, without suspended ones
   Time kept_at = 0;                 ///< when the run's note was last told a new rate
   std::optional<double> kept_rate;  ///< that rate
+  bool resumed = false;             ///< taken over from the note of the run
 };
 
 /// A run that Slurm ended for another job.
@@ -81,9 +82,13 @@ struct Job {
   Time reserved_until = 0;
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
 
-  Standing standing;   ///< in the auction
-  bool stood = false;  ///< `standing` is of an auction with the bid as it is now
-  bool rated = false;  ///< its rate is of an auction under the rule of `terms`
+  Standing standing;         ///< in the auction
+  bool stands = false;       ///< its job could start: it takes part, and others pay by it
+  bool left = false;         ///< it stood, and did not wait for its start
+  Time startable_since = 0;  ///< its job could have started ever since; 0: it could not now
+  bool awarded = false;      ///< it runs where the auction awarded it nodes
+  bool stood = false;        ///< `standing` is of an auction with the bid as it is now
+  bool rated = false;        ///< its rate is of an auction under the rule of `terms`
   Accrued accrued;
   Time ran = 0;           ///< seconds without suspended ones
   bool taught = false;    ///< prices learn from this bid

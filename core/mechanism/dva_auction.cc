@@ -148,10 +148,11 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     const AuctionTask& task = tasks[number];
     const LiveBid& bid = bids[bidder[number]];
     Standing& standing = standings[bidder[number]];
-    standing.rate = std::min(task.budget, floor_ * billing(task.demand) * task.nodes);
+    standing.rate = std::min(
+        task.budget, std::max(auction_budget[number], floor_ * billing(task.demand) * task.nodes));
     standing.priority = highest > 0 ? task.budget / highest / 2 : 0;
     standing.share = 0;
-    if (bid.running) continue;  // its rate was forgotten: it pays what the site asks
+    if (bid.running) continue;  // no auction gave it nodes: it pays what its bid displaces
     place(task, auction_budget[number], seconds_left(bid), &rooms, &standing);
   }
   return standings;

@@ -45,10 +45,32 @@ run_under() {
   done
 }
 
-@test "contracts: between nothing and the bid" {
-  run_under contracts "accepted for"
-  [ "$CHARGED" -ge 0 ]
-  [ "$CHARGED" -le 50000000 ]
+@test "contracts: nobody pays less than the site's floor, unless it has none" {
+  run_under contracts "accepted for 24.00"
+  [ "$CHARGED" -eq 24000000 ]
+  bid games -A physics -n 2 -t 1 --budget=23.999999 --wrap true
+  [[ $STATUS -ne 0 && $SAID == *"needs 24.00"* ]]
+  cluster_set contracts.floor none
+  run_under contracts "accepted for 0.00"
+  [ "$CHARGED" -eq 0 ]
+  cluster_set contracts.floor site
+}
+
+@test "the seed in market.conf is for SlurmUser alone, and nothing tells it" {
+  local said
+  cluster_reset seed hush-hush-hush-hush
+  said=$(smarket check)
+  [[ $said == *warning*"others may read it"* ]]
+  chmod 600 "$CLUSTER_DIR/etc/market.conf"
+  said+=$(smarket check)
+  [[ $(smarket check) != *"may read it"* ]]
+  cluster_as games smarket prices
+  cluster_reset seed $'hush-hush-hush-hush\\n'
+  said+=$(smarket check || true)
+  cluster_set seed "this one is not told either"
+  cluster_reset
+  [[ $said != *hush-hush* ]]
+  ! grep -q hush-hush "$CLUSTER_DIR"/log/slurmctld.log
 }
 
 @test "abacus: a job that completes owes its budget" {

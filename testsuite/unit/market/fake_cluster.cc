@@ -44,10 +44,10 @@ void World::restart_market() {
 }
 
 void World::write_settings(const std::string& settings) const {
+  const bool seeded = settings.find("seed") != std::string::npos;
   std::ofstream(folder_ + "/market.conf")
       << "database = \"" << folder_ << "/ledger.db\";\n"
-      << (settings.find("seed") == std::string::npos ? "seed = \"the same in every test\";\n" : "")
-      << settings;
+      << settings << (seeded ? "" : "\nseed = \"the same in every test\";\n");
 }
 
 void World::configure(const std::string& settings, bool by_crash) {

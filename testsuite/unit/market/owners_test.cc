@@ -152,6 +152,105 @@ TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
   cluster.expect_balanced();
 }
 
+/// All four nodes have owners, who ask 0.02 to 0.05.
+constexpr const char* kAllOwned = R"(mechanism = "dva"; prices = { floor = "0.01"; };
+owners = ( { nodes = "n1"; account = "lab1"; ask = "0.02"; }, { nodes = "n2"; account = "lab2"; ask = "0.03"; },
+           { nodes = "n3"; account = "lab3"; ask = "0.04"; }, { nodes = "n4"; account = "lab4"; ask = "0.05"; } );
+)";
+
+struct OwnedCluster : World {
+  OwnedCluster() : World(kAllOwned, 4, 4) {
+    for (const char* owner : {"lab1", "lab2", "lab3", "lab4"})
+      (void)books().add_account(owner, "", now);
+    (void)books().deposit("physics", *Money::parse("100"), "", now);
+    sync();
+  }
+  /// Jobs without a bid, which no auction sees, take so many nodes, the cheapest first.
+  void block(std::uint32_t nodes) {
+    Ask unbid;
+    unbid.cpus = 4 * nodes;
+    unbid.limit_min = 600;
+    if (nodes > 0) run(unbid);
+    advance(now + 20);
+  }
+  ledger::Segment bill(std::uint32_t job) {
+    ledger::SegmentFilter filter;
+    filter.jobs = {job};
+    const auto runs = books().segments(filter);
+    return runs && !runs->empty() ? runs->front() : ledger::Segment{};
+  }
+};
+
+// However many CPUs a job has and wherever Slurm puts it, its owner pays what is asked for each CPU
+// that it really held; together the owners get no more than that run was charged.
+TEST(Owners, NoShapeOfAJobIsCheaperThanItsNodes) {
+  for (const std::uint32_t blocked : {0u, 1u, 2u, 3u}) {
+    for (const std::uint32_t cpus : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u, 13u, 16u}) {
+      for (const bool unseen : {false, true}) {
+        if (cpus > 4 * (4 - blocked)) continue;
+        SCOPED_TRACE(fmt::format("{} blocked, {} CPUs, unseen {}", blocked, cpus, unseen));
+        OwnedCluster cluster;
+        cluster.block(blocked);
+        const std::uint32_t id = cluster.bid("20", cpus, 60, 1003);
+        cluster.step();
+        ASSERT_EQ(cluster.job(id).state, MARKET_JOB_RUNNING);
+        double asked = 0;  // a second
+        std::map<std::string, double> each;
+        for (const auto& [node, cores] : cluster.job(id).cores) {
+          const double part = (0.02 + 0.01 * node) * static_cast<double>(cores.size()) / 3600;
+          asked += part;
+          each[fmt::format("lab{}", node + 1)] = part;
+        }
+        if (unseen) {
+          cluster.now += 1003;
+          cluster.end(cluster.job(id), MARKET_JOB_COMPLETED);
+          cluster.sync();
+        }
+        cluster.advance(cluster.now + 1100);
+        const ledger::Segment bill = cluster.bill(id);
+        const auto ran = static_cast<double>(bill.elapsed);
+        ASSERT_GT(bill.elapsed, 1000);
+        EXPECT_GE(bill.charged.credits(), asked * ran - 1e-6);
+        Money paid;
+        for (const auto& [lab, part] : each) {
+          paid += cluster.balance(lab).posted;
+          EXPECT_GE(cluster.balance(lab).posted.credits(), part * ran - 1e-5) << lab;
+        }
+        EXPECT_LE(paid, bill.charged);
+        cluster.expect_balanced();
+      }
+    }
+  }
+}
+
+// The award is n1, where a job without a bid sits; the run is on n2, which asks 0.12 an hour for
+// four CPUs. A rival bids 1.00 an hour, and that is the price, but n2's owner did not win it.
+TEST(Owners, GetNoMoreThanTheirAskOffTheAward) {
+  OwnedCluster cluster;
+  cluster.block(1);
+  const std::uint32_t rival = cluster.bid("1", 4, 60, 1000);
+  cluster.job(rival).never_starts = true;
+  const std::uint32_t id = cluster.bid("2", 4, 60, 1800);
+  cluster.advance(cluster.now + 2000);
+  const ledger::Segment bill = cluster.bill(id);
+  const auto hours = static_cast<double>(bill.elapsed) / 3600;
+  EXPECT_NEAR(bill.charged.credits(), 1.0 * hours, 1e-5);
+  EXPECT_NEAR(cluster.balance("lab2").posted.credits(), 0.12 * hours, 1e-5);
+  EXPECT_EQ(cluster.balance("lab1").posted, Money());
+}
+
+// Its bid is the most that a job owes, also where more is asked: 0.05 an hour on a node that asks
+// 0.12, and the owner gets what there is.
+TEST(Owners, NobodyIsChargedMoreThanTheBidBecauseOfWhereSlurmPutIt) {
+  OwnedCluster cluster;
+  cluster.block(1);
+  const std::uint32_t id = cluster.bid("0.05", 4, 60, 1800);
+  cluster.advance(cluster.now + 2000);
+  const ledger::Segment bill = cluster.bill(id);
+  EXPECT_NEAR(bill.charged.credits(), 0.05 * static_cast<double>(bill.elapsed) / 3600, 1e-5);
+  EXPECT_EQ(cluster.balance("lab2").posted, bill.charged);
+}
+
 // What a bid is told hangs on the nodes as they are then, between two passes too.
 TEST(Owners, ABidIsToldItsShareOfWhatIsFreeNow) {
   World world("mechanism = \"dva\"; prices = { floor = \"0.05\"; };\n", 1, 4);
