@@ -12,7 +12,6 @@
 #include <limits>
 
 #include "core/market/money.h"
-#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market::config {
@@ -59,9 +58,9 @@ struct Descriptor {
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '*';
 }
-/// A value of a key that may be meant as the seed is not said, not even where it is a mistake.
+/// A value that may be meant as the seed is not said, not even under a mistyped key.
 std::string said(std::string_view key, std::string value) {
-  return lower_case(key).find("seed") == std::string::npos ? std::move(value) : kUnsaid;
+  return key.starts_with('s') || key.starts_with('S') ? kUnsaid : std::move(value);
 }
 
 bool is_digit(char c) {
