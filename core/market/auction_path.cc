@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/market/auction_adapter.h"
-#include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
 
@@ -16,8 +15,6 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
-constexpr Time kKeepEvery = 60;                // seconds between two notes of a run, at least
-constexpr double kRounding = 1e-9;             // rates that differ by less are the same
 constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
 
 Money money_of(double credits) {
@@ -128,42 +125,6 @@ const std::vector<NodeRoom>& Market::node_rooms() {
   return rooms;
 }
 
-// What a run owes grows by its rate for the seconds it ran since it was last looked at.
-void Market::accrue(Job& job) {
-  Accrued& accrued = job.accrued;
-  if (!job.rated || job.ran <= accrued.seconds) return;
-  accrued.credits += job.standing.rate * static_cast<double>(job.ran - accrued.seconds);
-  accrued.credits = std::min(accrued.credits, job.terms.price.credits());
-  accrued.seconds = job.ran;
-}
-
-// What a run owed when its note was last written, if the note is of this very run.
-void Market::resume(Job& job, const Note& note, Time run_start) const {
-  if (run_start == 0 || note.run_start != run_start) return;
-  job.accrued.credits = note.accrued;
-  job.accrued.seconds = note.ran;
-  job.accrued.resumed = true;
-  job.standing.rate = note.rate;
-  job.awarded = note.awarded;
-  job.rated = true;
-}
-
-// From the note the run goes on after a crash; while its rate stays that is exact. Also of runs
-// whose rule is in force no more: the last change of their rate may not have been told.
-void Market::keep_rate(Job& job, Time now) {
-  Accrued& accrued = job.accrued;
-  const double rate = job.standing.rate;
-  if (!job.rated) return;
-  if (accrued.kept_rate) {
-    const Time every = std::max(config_.auction_period, kKeepEvery);
-    const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
-    if (same || now < accrued.kept_at + every) return;
-  }
-  accrued.kept_rate = rate;
-  accrued.kept_at = now;
-  job.note_due = true;
-}
-
 // Bids that wait and were made under another auction's rule cost from now on what this one's says.
 void Market::join_auction(Time now) {
   for (Job* job : in_order(Phase::kConfirmed)) {
@@ -239,33 +200,19 @@ Money Market::owed(const Job& job, const market_job_t& ended, const Bill& bill) 
   return std::min(most, money_of(auction_->owes(run)));
 }
 
-// Where a bid that can owe `worth` would stand.
-std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now) {
+// Where a bid that can owe `worth` would stand, if there are few enough to compare it with.
+std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now, bool running) {
   std::vector<LiveBid> bids = live_bids(nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
-  bids.push_back({0, &bid, now, worth, false, 0, {}});
+  bids.push_back({0, &bid, now, worth, running, 0, {}});
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
-// A run that ended before any auction gave it a rate pays what a bid like it would pay now.
-void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
-  if (auction_ == nullptr || !auction_->priced() || job.terms.rule != auction_->rule()) return;
-  const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
-  const Placement placement =
-      placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());
-  if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
-  if (job.rated) return;
-  const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  const double worth = worth_at(job.bid, job.bid_made, end);
-  auto standing = preview(job.bid, worth, now);
-  if (!standing) {  // too many to compare it with: what it would pay alone
-    const LiveBid alone{0, &job.bid, now, worth, false, 0, {}};
-    standing = auction_->auction({&alone, 1}, node_rooms(), now).front();
-  }
-  job.standing = std::move(*standing);
-  job.rated = true;
-  job.phase = phase;
-  meet_asks(job, placement, end);
+// The same; where there are too many, what it would pay alone.
+Standing Market::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
+  if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
+  const LiveBid alone{0, &bid, now, worth, running, 0, {}};
+  return auction_->auction({&alone, 1}, node_rooms(), now).front();
 }
 
 std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {

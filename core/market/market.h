@@ -15,6 +15,7 @@
 //   settlement.cc  the end of a run
 //   preemption.cc  runs that ended for another job
 //   auction_path.cc  bids in an auction
+//   rates.cc       what their runs owe while they run
 //   standing.cc    which of them stand in it
 //   payees.cc      owners of nodes: what their runs owe at least, and who gets it
 //   books.cc       reports of the ledger's thread
@@ -248,15 +249,12 @@ class Market {
   enum class Who { kStanding, kAll };
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
   const std::vector<NodeRoom>& node_rooms();
-  void accrue(Job& job);
-  void resume(Job& job, const Note& note, Time run_start) const;
-  void keep_rate(Job& job, Time now);
-  void rate_unseen(Job& job, const market_job_t& ended, Time now);
   void join_auction(Time now);
   void hold_auction(Time now);
   std::uint32_t job_factor(const Job& job) const;
   Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
-  std::optional<Standing> preview(const Bid& bid, double worth, Time now);
+  std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
+  Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);
   std::string entry_text(const Bid& bid, const std::string& what, Time now);
   bool rejoin(Job& job, const Request& request, Time now);
   std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
@@ -264,6 +262,12 @@ class Market {
   nlohmann::ordered_json auction_quote(const Request& request, const std::string& account,
                                        Time now);
   std::string explain_auctioned(const Job& job, Time now, std::string& code) const;
+
+  // rates.cc
+  void accrue(Job& job);
+  void resume(Job& job, const Note& note, Time run_start) const;
+  void keep_rate(Job& job, Time now);
+  void rate_unseen(Job& job, const market_job_t& ended, Time now);
 
   // standing.cc
   std::set<std::uint32_t> crowded_tasks() const;

@@ -78,7 +78,9 @@ bool Market::on_awarded_nodes(const Job& job, const Placement& placement) const 
 // comes to each second of its time limit.
 void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
   if (auction_ == nullptr || !auction_->wants_nodes()) return;
-  const std::vector<double> asked = asked_rates(job, placement);
+  std::vector<double> asked = asked_rates(job, placement);
+  if (placement.empty())  // nobody tells where it ran
+    asked.push_back(config_.floor_price * billing_of(job.bid.request.demand.tres) / kHour);
   const double most = worth_at(job.bid, job.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.bid.request.duration));
   const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
@@ -90,6 +92,10 @@ void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end)
 void Market::meet_asks(Job& job, const Placement& placement, Time limit_end) {
   if (auction_ == nullptr || !auction_->wants_nodes() || !job.rated || job.accrued.resumed ||
       job.terms.rule != auction_->rule()) {
+    return;
+  }
+  if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
+    job.rated = job.stood = false;
     return;
   }
   const std::vector<double> asked = asked_rates(job, placement);

@@ -148,11 +148,13 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     const AuctionTask& task = tasks[number];
     const LiveBid& bid = bids[bidder[number]];
     Standing& standing = standings[bidder[number]];
-    standing.rate = std::min(
-        task.budget, std::max(auction_budget[number], floor_ * billing(task.demand) * task.nodes));
     standing.priority = highest > 0 ? task.budget / highest / 2 : 0;
     standing.share = 0;
-    if (bid.running) continue;  // no auction gave it nodes: it pays what its bid displaces
+    // No auction gave the run nodes: it owes what its bid displaces, and what its nodes ask.
+    standing.rate = std::min(task.budget, auction_budget[number]);
+    if (bid.running) continue;
+    const double asked = floor_ * billing(task.demand) * task.nodes;
+    standing.rate = std::max(standing.rate, std::min(task.budget, asked));
     place(task, auction_budget[number], seconds_left(bid), &rooms, &standing);
   }
   return standings;

@@ -153,13 +153,15 @@ TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
 }
 
 /// All four nodes have owners, who ask 0.02 to 0.05.
-constexpr const char* kAllOwned = R"(mechanism = "dva"; prices = { floor = "0.01"; };
+constexpr const char* kAllOwned = R"(mechanism = "dva";
 owners = ( { nodes = "n1"; account = "lab1"; ask = "0.02"; }, { nodes = "n2"; account = "lab2"; ask = "0.03"; },
            { nodes = "n3"; account = "lab3"; ask = "0.04"; }, { nodes = "n4"; account = "lab4"; ask = "0.05"; } );
 )";
 
 struct OwnedCluster : World {
-  OwnedCluster() : World(kAllOwned, 4, 4) {
+  explicit OwnedCluster(const char* floor = "0.01")
+      : World(fmt::format("{}prices = {{ floor = \"{}\"; cap = \"1\"; }};\n", kAllOwned, floor), 4,
+              4) {
     for (const char* owner : {"lab1", "lab2", "lab3", "lab4"})
       (void)books().add_account(owner, "", now);
     (void)books().deposit("physics", *Money::parse("100"), "", now);
@@ -237,6 +239,32 @@ TEST(Owners, GetNoMoreThanTheirAskOffTheAward) {
   EXPECT_NEAR(bill.charged.credits(), 1.0 * hours, 1e-5);
   EXPECT_NEAR(cluster.balance("lab2").posted.credits(), 0.12 * hours, 1e-5);
   EXPECT_EQ(cluster.balance("lab1").posted, Money());
+}
+
+// The site's own nodes may ask more than any owner. A run that Slurm starts before any auction pays
+// what is asked where it is, 0.08 an hour for four CPUs of n1, all of which is its owner's, also
+// after a crash.
+TEST(Owners, GetAllOfARunThatNoAuctionAwarded) {
+  for (const char* fate : {"seen", "unseen", "crash"}) {
+    SCOPED_TRACE(fate);
+    OwnedCluster cluster("0.5");
+    const std::uint32_t id = cluster.bid("20", 4, 60, 1800);
+    cluster.schedule();
+    ASSERT_EQ(cluster.job(id).state, MARKET_JOB_RUNNING);
+    if (fate == std::string("unseen")) {
+      cluster.now += 1800;
+      cluster.end(cluster.job(id), MARKET_JOB_COMPLETED);
+    } else {
+      cluster.advance(cluster.now + 60);
+      if (fate == std::string("crash")) cluster.crash();
+    }
+    cluster.advance(cluster.now + 2000);
+    const ledger::Segment bill = cluster.bill(id);
+    const double hours = static_cast<double>(bill.elapsed) / 3600;
+    EXPECT_GE(bill.charged.credits(), 0.08 * hours - 1e-6);
+    EXPECT_EQ(cluster.balance("lab1").posted, bill.charged);
+    cluster.expect_balanced();
+  }
 }
 
 // Its bid is the most that a job owes, also where more is asked: 0.05 an hour on a node that asks

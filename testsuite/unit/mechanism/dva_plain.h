@@ -96,8 +96,9 @@ class PlainDva {
     const std::vector<double> budgets = auction_budgets(tasks, order);
     for (const std::uint32_t t : order) {
       Standing& standing = standings[bidders[t]];
-      standing.rate = std::min(
-          tasks[t].budget, std::max(budgets[t], floor() * units(tasks[t].demand) * tasks[t].nodes));
+      const bool runs = world_.live[bidders[t]].running;
+      const double asked = runs ? 0 : floor() * units(tasks[t].demand) * tasks[t].nodes;
+      standing.rate = std::min(tasks[t].budget, std::max(budgets[t], asked));
       standing.priority = tasks[t].budget / tasks[order[0]].budget / 2;
       if (!world_.live[bidders[t]].running) place(tasks[t], budgets[t], bidders[t], &standing);
     }
