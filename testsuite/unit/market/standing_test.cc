@@ -123,8 +123,9 @@ TEST(Standing, FlappingAroundTheAuctionsIsNoStanding) {
     for (int second = 0; second < 620; ++second) {
       cluster.job(rival).held = second % 10 != step_of_release;
       cluster.advance(kStart + second, 1);
-      if (second > 20)
+      if (second > 20) {
         ASSERT_NE(cluster.why(rival).dump().find("does not stand"), std::string::npos);
+      }
     }
     cluster.job(rival).held = true;
     cluster.advance(kStart + 2600);
