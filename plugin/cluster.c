@@ -63,16 +63,58 @@ static uint16_t own_or_general(uint16_t own, uint16_t general) {
   return own == NO_VAL16 ? general : own;
 }
 
+static uint64_t find_default(List defaults, uint16_t kind) {
+  const job_defaults_t* found;
+  list_itr_t* each;
+  uint64_t value = 0;
+
+  if (!defaults) return 0;
+  each = list_iterator_create(defaults);
+  while ((found = list_next(each)))
+    if (found->type == kind) value = found->value;
+  list_iterator_destroy(each);
+  return value;
+}
+
+uint64_t cluster_default_per_gpu(const part_record_t* part, uint16_t kind) {
+  uint64_t own = part ? find_default(part->job_defaults_list, kind) : 0;
+
+  return own ? own : find_default(slurm_conf.job_defaults_list, kind);
+}
+
+// What makes an allocation larger than its request.
+static void read_sizes(const part_record_t* part, market_partition_rules_t* rules) {
+  uint64_t limit = part->max_mem_per_cpu ? part->max_mem_per_cpu : slurm_conf.max_mem_per_cpu;
+  uint32_t units = slurm_conf.select_type_param;
+
+  if (part->cr_type && (units & (COMPAT_UNIT_SOCKET | COMPAT_UNIT_CORE)))
+    units = (units & ~(COMPAT_UNIT_SOCKET | COMPAT_UNIT_CORE)) | part->cr_type;
+  rules->unit = units & COMPAT_UNIT_SOCKET ? MARKET_UNIT_SOCKET
+                : units & COMPAT_UNIT_CORE ? MARKET_UNIT_CORE
+                                           : MARKET_UNIT_CPU;
+  rules->one_task_per_core = slurm_conf.select_type_param & COMPAT_ONE_TASK_PER_CORE;
+  rules->exclusive = !part->max_share || !xstrcmp(slurm_conf.select_type, "select/linear");
+  rules->def_cpus_per_gpu = cluster_default_per_gpu(part, JOB_DEF_CPU_PER_GPU);
+  rules->def_mem_per_gpu_mb = cluster_default_per_gpu(part, JOB_DEF_MEM_PER_GPU);
+  if (limit & MEM_PER_CPU)
+    rules->max_mem_per_cpu_mb = limit & ~MEM_PER_CPU;
+  else
+    rules->max_mem_per_node_mb = limit;
+}
+
 static market_partition_rules_t rules_of(const part_record_t* part) {
   uint16_t preempt = own_or_general(part->preempt_mode, slurm_conf.preempt_mode);
   uint16_t over_time = own_or_general(part->over_time_limit, slurm_conf.over_time_limit);
 
-  return (market_partition_rules_t){
+  market_partition_rules_t rules = {
       .priority_tier = part->priority_tier,
       .preemptable = (preempt & ~PREEMPT_MODE_GANG) != PREEMPT_MODE_OFF,
       .forced_share = part->max_share & SHARED_FORCE ? part->max_share & ~SHARED_FORCE : 0,
       .overrun_s = slurm_conf.kill_wait + over_time * 60u,
   };
+
+  read_sizes(part, &rules);
+  return rules;
 }
 
 static void read_preemption(market_cluster_t* cluster) {
@@ -203,6 +245,14 @@ static uint64_t mix_number(uint64_t digest, uint64_t number) {
   return mix(digest, &number, sizeof(number));
 }
 
+static uint64_t mix_rules(uint64_t digest, const market_partition_rules_t* rules) {
+  digest = mix_number(digest, rules->priority_tier * 2 + rules->preemptable);
+  digest = mix_number(digest, rules->forced_share * UINT64_C(4294967296) + rules->overrun_s);
+  digest = mix_number(digest, rules->unit * 4 + rules->one_task_per_core * 2 + rules->exclusive);
+  digest = mix_number(mix_number(digest, rules->def_cpus_per_gpu), rules->def_mem_per_gpu_mb);
+  return mix_number(mix_number(digest, rules->max_mem_per_cpu_mb), rules->max_mem_per_node_mb);
+}
+
 // FNV-1a over all that the market is told, so that it is told only what changed.
 static uint64_t digest_of(const market_cluster_t* cluster) {
   uint64_t digest = UINT64_C(14695981039346656037) ^
@@ -225,9 +275,7 @@ static uint64_t digest_of(const market_cluster_t* cluster) {
     digest = mix_number(digest, part->is_default * 2 + part->up);
     digest = mix_number(digest, part->max_time_min * UINT64_C(4294967296) + part->default_time_min);
     digest = mix(digest, part->nodes, part->node_count * sizeof(*part->nodes));
-    digest = mix_number(digest, part->rules.priority_tier * 2 + part->rules.preemptable);
-    digest =
-        mix_number(digest, part->rules.forced_share * UINT64_C(4294967296) + part->rules.overrun_s);
+    digest = mix_rules(digest, &part->rules);
   }
   for (uint32_t i = 0; i < cluster->reservation_count; i++) {
     const market_foreign_resv_t* resv = &cluster->reservations[i];

@@ -14,6 +14,10 @@ void cluster_tell_market(time_t now, arena_t* arena);
 // Forgets what was told, so that the next call tells everything.
 void cluster_forget(void);
 
+// The default of a partition, or else of all, for each GPU: JOB_DEF_CPU_PER_GPU or
+// JOB_DEF_MEM_PER_GPU; 0 when there is none. Needs conf READ, partition READ.
+uint64_t cluster_default_per_gpu(const part_record_t* part, uint16_t kind);
+
 // Whether a reservation was made by the market.
 bool cluster_is_market_reservation(const char* name);
 

@@ -8,6 +8,9 @@
 #include "plugin/compat/slurm_api.h"
 #include "plugin/market.h"
 
+// "n[1-3],m4" as "n1,n2,n3,m4".
+const char* convert_expanded(const char* nodes, arena_t* arena);
+
 // The sizes a user asked for; unset values become 0 or NULL.
 void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, market_size_t* size);
 

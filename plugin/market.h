@@ -96,12 +96,22 @@ typedef struct market_node {
   bool usable;          /* up, not drained, not draining, not failing */
 } market_node_t;
 
-/* What lets Slurm break a promise in a partition. */
+/* The least that Slurm allocates of a node. */
+enum market_unit { MARKET_UNIT_CORE, MARKET_UNIT_CPU, MARKET_UNIT_SOCKET };
+
+/* How a partition's settings, or the general ones, bear on its jobs. */
 typedef struct market_partition_rules {
+  /* What lets Slurm break a promise. */
   uint32_t priority_tier;
   bool preemptable;      /* PreemptMode is not OFF */
   uint32_t forced_share; /* OverSubscribe=FORCE: jobs on one core; else 0 */
   uint32_t overrun_s;    /* that a job may go on after its time limit */
+  /* What makes an allocation larger than its request; 0: not set. */
+  int unit;               /* enum market_unit */
+  bool one_task_per_core; /* CR_ONE_TASK_PER_CORE */
+  bool exclusive;         /* jobs get whole nodes */
+  uint32_t def_cpus_per_gpu;
+  uint64_t def_mem_per_gpu_mb, max_mem_per_cpu_mb, max_mem_per_node_mb;
 } market_partition_rules_t;
 
 typedef struct market_partition {
@@ -150,6 +160,20 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now);
 
 /* ---- submission ---- */
 
+/* What a job can ask for without the market being able to tell what Slurm will allocate, or where.
+ */
+enum market_uncounted {
+  MARKET_OVERCOMMIT = 1 << 0,
+  MARKET_CORE_SPEC = 1 << 1,
+  MARKET_EXCLUSIVE_USER = 1 << 2, /* or MCS */
+  MARKET_CONTIGUOUS = 1 << 3,
+  MARKET_SPREAD = 1 << 4,
+  MARKET_SOCKETS = 1 << 5, /* sockets of a node, or cores of a socket */
+  MARKET_TASKS_PER_SOCKET = 1 << 6,
+  MARKET_PLANE = 1 << 7, /* or arbitrary distribution of tasks */
+  MARKET_GRES_BINDING = 1 << 8,
+};
+
 typedef struct market_size {
   uint32_t min_nodes, max_nodes, tasks, cpus_per_task, tasks_per_node, min_cpus;
   uint64_t mem_per_node_mb, mem_per_cpu_mb;
@@ -157,7 +181,12 @@ typedef struct market_size {
   const char *req_nodes, *exc_nodes; /* expanded comma lists */
   const char* features;
   bool exclusive;
-  bool all_memory; /* --mem=0, or no memory named and no default: all memory of each node */
+  bool all_memory;        /* --mem=0, or no memory named and no default: all memory of each node */
+  bool memory_named;      /* the memory above was asked for, it is no default */
+  uint32_t cpus_per_node; /* --mincpus */
+  uint32_t tasks_per_core, threads_per_core, tasks_per_gpu;
+  const char *cpus_per_tres, *mem_per_tres; /* "gres:gpu:4" */
+  uint32_t uncounted;                       /* bits of enum market_uncounted */
 } market_size_t;
 
 typedef struct market_accounts {

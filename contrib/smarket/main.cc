@@ -104,8 +104,14 @@ void add_size_options(CLI::App* verb, SizeArguments& size) {
   verb->add_option("-n,--ntasks", size.tasks, "Number of tasks");
   verb->add_option("-c,--cpus-per-task", size.cpus_per_task, "CPUs for each task");
   verb->add_option("--ntasks-per-node", size.tasks_per_node, "Tasks on each node");
+  verb->add_option("--mincpus", size.mincpus, "CPUs on each node at least");
+  verb->add_option("--ntasks-per-core", size.tasks_per_core, "Tasks on each core at most");
+  verb->add_option("--threads-per-core", size.threads_per_core, "Threads of each core to use");
+  verb->add_option("--ntasks-per-gpu", size.tasks_per_gpu, "Tasks for each GPU");
   verb->add_option("--mem", size.mem, "Memory for each node");
   verb->add_option("--mem-per-cpu", size.mem_per_cpu, "Memory for each CPU");
+  verb->add_option("--mem-per-gpu", size.mem_per_gpu, "Memory for each GPU");
+  verb->add_option("--cpus-per-gpu", size.cpus_per_gpu, "CPUs for each GPU");
   verb->add_option("--gres", size.gres, "Generic resources for each node");
   verb->add_option("-G,--gpus", size.gpus, "GPUs for the job");
   verb->add_option("--gpus-per-node", size.gpus_per_node, "GPUs for each node");

@@ -142,25 +142,36 @@ Result<SizeOptions> size_options_of(const SizeArguments& typed) {
   if (const auto nodes = read_nodes(typed.nodes, size); !nodes) {
     return tl::make_unexpected(nodes.error());
   }
+  std::uint32_t cpus_per_gpu = 0;
   const struct {
     const char* option;
     const std::string& text;
     std::uint32_t& value;
   } counts[] = {{"--ntasks", typed.tasks, size.tasks},
                 {"--cpus-per-task", typed.cpus_per_task, size.cpus_per_task},
-                {"--ntasks-per-node", typed.tasks_per_node, size.tasks_per_node}};
+                {"--ntasks-per-node", typed.tasks_per_node, size.tasks_per_node},
+                {"--mincpus", typed.mincpus, size.cpus_per_node},
+                {"--ntasks-per-core", typed.tasks_per_core, size.tasks_per_core},
+                {"--threads-per-core", typed.threads_per_core, size.threads_per_core},
+                {"--ntasks-per-gpu", typed.tasks_per_gpu, size.tasks_per_gpu},
+                {"--cpus-per-gpu", typed.cpus_per_gpu, cpus_per_gpu}};
   for (const auto& [option, text, value] : counts) {
     const auto count = count_of(option, text);
     if (!count) return tl::make_unexpected(count.error());
     value = *count;
   }
-  if (!typed.mem.empty() && !typed.mem_per_cpu.empty()) {
-    return fail("--mem and --mem-per-cpu: only one of them is allowed");
+  const auto given = [](const std::string& text) { return text.empty() ? 0 : 1; };
+  if (given(typed.mem) + given(typed.mem_per_cpu) + given(typed.mem_per_gpu) > 1) {
+    return fail("--mem, --mem-per-cpu and --mem-per-gpu: only one of them is allowed");
   }
   const auto per_node = memory_mb_of("--mem", typed.mem);
   if (!per_node) return tl::make_unexpected(per_node.error());
   const auto per_cpu = memory_mb_of("--mem-per-cpu", typed.mem_per_cpu);
   if (!per_cpu) return tl::make_unexpected(per_cpu.error());
+  const auto per_gpu = memory_mb_of("--mem-per-gpu", typed.mem_per_gpu);
+  if (!per_gpu) return tl::make_unexpected(per_gpu.error());
+  if (*per_gpu > 0) size.mem_per_tres = fmt::format("gres:gpu:{}", *per_gpu);
+  if (cpus_per_gpu > 0) size.cpus_per_tres = fmt::format("gres:gpu:{}", cpus_per_gpu);
   size.mem_per_node_mb = *per_node;
   size.all_memory = !typed.mem.empty() && *per_node == 0;
   size.mem_per_cpu_mb = *per_cpu;

@@ -12,8 +12,9 @@ namespace market::smarket {
 /// Texts exactly as typed; empty: not given.
 struct SizeArguments {
   std::string nodes, tasks, cpus_per_task, tasks_per_node;
-  std::string mem, mem_per_cpu;
-  std::string gres, gpus, gpus_per_node, gpus_per_task;
+  std::string mincpus, tasks_per_core, threads_per_core, tasks_per_gpu;
+  std::string mem, mem_per_cpu, mem_per_gpu;
+  std::string gres, gpus, gpus_per_node, gpus_per_task, cpus_per_gpu;
   std::string constraint;
   bool exclusive = false;
 };

@@ -8,6 +8,7 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
@@ -205,10 +206,8 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   auto demand = demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
-  if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
-    return fail(
-        fmt::format("the job is larger than the cluster (partition {})", request.partition));
-  }
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+    return fail(*misfit);
   draft.bid.uid = submission.uid;
   draft.held = submission.held;
   auto account = check_account(or_empty(submission.account), submission, draft.set_account);

@@ -7,6 +7,7 @@
 #include "core/market/convert.h"
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
@@ -72,10 +73,8 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     auto demand = demand_for(size_options(change.size), request.partition);
     if (!demand) return demand.error().text;
     request.demand = std::move(*demand);
-    if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
-      return fmt::format("the job would be larger than the cluster (partition {})",
-                         request.partition);
-    }
+    if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+      return misfit;
   }
   const bool new_account = change.account != nullptr && *change.account != '\0';
   if (new_account) {

@@ -5,8 +5,8 @@
 
 #include "core/market/convert.h"
 #include "core/market/market.h"
+#include "core/market/slurm_count.h"
 #include "core/market/text.h"
-#include "core/plan/whole_nodes.h"
 
 namespace market {
 namespace {
@@ -59,6 +59,16 @@ std::set<std::string> split(std::string_view names) {
   return parts;
 }
 
+// Whether what a job pays depends on how many nodes it gets.
+bool nodes_cost(const Config& config) {
+  const auto names_nodes = [](const ResourceConfiguration& configuration) {
+    return std::any_of(configuration.formal.begin(), configuration.formal.end(),
+                       [](const ResourceAmount& part) { return part.tres == "node"; });
+  };
+  return config.weight_of("node") > 0 ||
+         std::any_of(config.configurations.begin(), config.configurations.end(), names_nodes);
+}
+
 void add_node(Tres& total, const Node& node) {
   total["cpu"] += static_cast<std::int64_t>(node.cores) * node.threads_per_core;
   if (node.mem_mb > 0) total["mem"] += static_cast<std::int64_t>(node.mem_mb);
@@ -75,11 +85,10 @@ const Market::Partition* Market::find_partition(std::string_view name) const {
 }
 
 Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& partition) const {
-  auto demand = demand_of(size);
-  if (!demand) return demand;
-  if (auto whole = count_whole_nodes(*demand, partition, bookings_.plan()); !whole)
-    return tl::unexpected(whole.error());
-  return demand;
+  const Partition* where = find_partition(partition);
+  const market_partition_rules_t rules =
+      where == nullptr ? market_partition_rules_t{} : where->rules;
+  return count_as_slurm(size, rules, partition, bookings_.plan(), nodes_cost(config_));
 }
 
 void Market::update_cluster(const market_cluster_t& cluster, Time now) {

@@ -156,14 +156,6 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
     if (!demand) return tl::unexpected(demand.error());
     request.demand = std::move(*demand);
   }
-  auto tres = parse_tres(or_empty(seen.tres_req));
-  if (tres && !tres->empty()) {
-    keep_asked_gres(request.demand.tres, *tres);
-    request.demand.tres = std::move(*tres);
-  }
-  // Slurm's text counts what was asked for; a job on whole nodes pays for all it takes.
-  if (auto whole = count_whole_nodes(request.demand, request.partition, bookings_.plan()); !whole)
-    return tl::unexpected(whole.error());
   request.earliest = std::max(request.earliest, std::min(seen.begin, kFarthest));
   if (seen.deadline != 0) request.deadline = window_end(seen.deadline, last_pass_);
   return request;

@@ -23,12 +23,16 @@ std::uint64_t fingerprint_of(const market_job_t& job) {
         std::uint64_t{size.min_nodes}, std::uint64_t{size.max_nodes}, std::uint64_t{size.tasks},
         std::uint64_t{size.cpus_per_task}, std::uint64_t{size.tasks_per_node},
         std::uint64_t{size.min_cpus}, size.mem_per_node_mb, size.mem_per_cpu_mb,
-        std::uint64_t{size.exclusive}, std::uint64_t{size.all_memory}}) {
+        std::uint64_t{size.exclusive}, std::uint64_t{size.all_memory},
+        std::uint64_t{size.memory_named}, std::uint64_t{size.cpus_per_node},
+        std::uint64_t{size.tasks_per_core}, std::uint64_t{size.threads_per_core},
+        std::uint64_t{size.tasks_per_gpu}, std::uint64_t{size.uncounted}}) {
     mix(number);
   }
   for (const char* value :
        {job.account, job.partition, job.tres_req, size.tres_per_job, size.tres_per_node,
-        size.tres_per_socket, size.tres_per_task, size.req_nodes, size.exc_nodes, size.features}) {
+        size.tres_per_socket, size.tres_per_task, size.req_nodes, size.exc_nodes, size.features,
+        size.cpus_per_tres, size.mem_per_tres}) {
     text(value);
   }
   return hash;
@@ -53,6 +57,14 @@ SizeOptions size_options(const market_size_t& size) {
   options.features = or_empty(size.features);
   options.exclusive = size.exclusive;
   options.all_memory = size.all_memory;
+  options.memory_named = size.memory_named;
+  options.cpus_per_node = size.cpus_per_node;
+  options.tasks_per_core = size.tasks_per_core;
+  options.threads_per_core = size.threads_per_core;
+  options.tasks_per_gpu = size.tasks_per_gpu;
+  options.cpus_per_tres = or_empty(size.cpus_per_tres);
+  options.mem_per_tres = or_empty(size.mem_per_tres);
+  options.uncounted = size.uncounted;
   return options;
 }
 
@@ -85,19 +97,6 @@ Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
     placement.push_back(std::move(seat));
   }
   return placement;
-}
-
-// Slurm counts a gres, or its types, only where AccountingStorageTRES names them: what was asked
-// for decides.
-void keep_asked_gres(const Tres& asked, Tres& counted) {
-  const auto kind = [](std::string_view name) { return name.substr(0, name.find(':')); };
-  for (const auto& [name, amount] : asked) {
-    if (!name.starts_with("gres/")) continue;
-    std::erase_if(counted, [&](const auto& entry) {
-      return kind(entry.first) == kind(name) && !asked.contains(entry.first);
-    });
-    counted[name] = amount;
-  }
 }
 
 }  // namespace market

@@ -19,7 +19,4 @@ SizeOptions size_options(const market_size_t& size);
 Placement placement_of(const market_alloc_t* allocs, std::uint32_t count,
                        const std::vector<Node>& nodes);
 
-/// What was asked for in gres decides where Slurm counts a gres, or its types, otherwise.
-void keep_asked_gres(const Tres& asked, Tres& counted);
-
 }  // namespace market

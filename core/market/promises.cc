@@ -89,18 +89,12 @@ bool Market::needs_more(const Request& sold, Time start, const market_job_t& see
   if (!partition.empty() && partition != sold.partition) return true;
   if (static_cast<Time>(seen.time_limit_min) * 60 > sold.duration || seen.begin > start)
     return true;
-  const auto seen_demand = demand_of(size_options(seen.size));
-  if (seen_demand && !same_nodes(seen_demand->shape, sold.demand.shape)) return true;
-  auto tres = parse_tres(or_empty(seen.tres_req));
-  if (!tres) return false;
-  keep_asked_gres(sold.demand.tres, *tres);
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
-  const bool memory_counts =
-      std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.mem_mb > 0; });
-  return std::any_of(tres->begin(), tres->end(), [&](const auto& entry) {
+  // What cannot be counted is left to Slurm's own count.
+  const auto demand = demand_for(size_options(seen.size), sold.partition);
+  if (!demand) return false;
+  if (!same_nodes(demand->shape, sold.demand.shape)) return true;
+  return std::any_of(demand->tres.begin(), demand->tres.end(), [&](const auto& entry) {
     const auto& [name, amount] = entry;
-    if (name == "node") return amount > sold.demand.shape.min_nodes;
-    if (name == "mem" && !memory_counts) return false;
     const auto had = sold.demand.tres.find(name);
     return amount > (had == sold.demand.tres.end() ? 0 : had->second);
   });

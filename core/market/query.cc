@@ -10,6 +10,7 @@
 
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
@@ -58,6 +59,12 @@ SizeOptions size_of(const Json& ask) {
   size.req_nodes = text_of(*found, "req_nodes");
   size.exc_nodes = text_of(*found, "exc_nodes");
   size.features = text_of(*found, "features");
+  size.cpus_per_node = count_of(*found, "cpus_per_node");
+  size.tasks_per_core = count_of(*found, "tasks_per_core");
+  size.threads_per_core = count_of(*found, "threads_per_core");
+  size.tasks_per_gpu = count_of(*found, "tasks_per_gpu");
+  size.cpus_per_tres = text_of(*found, "cpus_per_tres");
+  size.mem_per_tres = text_of(*found, "mem_per_tres");
   const auto exclusive = found->find("exclusive");
   size.exclusive = exclusive != found->end() && exclusive->is_boolean() && exclusive->get<bool>();
   const auto all_memory = found->find("all_memory");
@@ -142,14 +149,13 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   if (auto window = check_window(request, begin, deadline, now); !window)
     return failure(window.error().text);
   SizeOptions size = size_of(ask);
-  if (!names_memory(size)) take_default_memory(asker.size, size);
+  size.memory_named = names_memory(size);
+  if (!size.memory_named) take_default_memory(asker.size, size);
   auto demand = demand_for(size, request.partition);
   if (!demand) return failure(demand.error().text);
   request.demand = std::move(*demand);
-  if (!bookings_.plan().fits_empty(request.demand.shape, request.partition)) {
-    return failure(
-        fmt::format("the job is larger than the cluster (partition {})", request.partition));
-  }
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+    return failure(*misfit);
   bool chosen = false;
   const std::string named = lower_case(text_of(ask, "account"));
   const auto payer = check_account(named, asker, chosen);

@@ -134,40 +134,6 @@ bool is_tres_name(std::string_view name) {
   });
 }
 
-using GresCounts = std::map<std::string, std::int64_t>;
-
-/// Reads Slurm's "gres:gpu:a100:4,gres:shard:2" as sbatch's options leave it; `option` names it in
-/// refusals.
-Result<GresCounts> parse_gres(std::string_view text, std::string_view option) {
-  GresCounts counts;
-  if (text.empty() || text == "none" || text == "gres:none") return counts;
-  const auto refuse = [option] {
-    return fail(fmt::format(
-        "{}: allowed is NAME[:TYPE][:COUNT], comma separated, such as gpu:a100:4", option));
-  };
-  if (text.size() > kLongestText) return refuse();
-  for (std::string_view item : split(text, ',')) {
-    constexpr std::string_view kPrefixes[] = {"gres:", "gres/"};
-    for (const std::string_view prefix : kPrefixes) {
-      if (item.substr(0, prefix.size()) == prefix) item.remove_prefix(prefix.size());
-    }
-    std::vector<std::string_view> parts = split(item, ':');
-    std::int64_t count = 1;
-    const std::string_view last = parts.back();
-    if (parts.size() > 1 && !last.empty() && last.front() >= '0' && last.front() <= '9') {
-      const auto number = parse_count(last, kMostGres);
-      if (!number) return refuse();
-      count = *number;
-      parts.pop_back();
-    }
-    if (parts.size() > 2 || !std::all_of(parts.begin(), parts.end(), is_name)) return refuse();
-    std::string name(parts[0]);
-    if (parts.size() == 2) name += fmt::format(":{}", parts[1]);
-    if (count > 0) counts[name] = std::min(kMostGres, counts[name] + count);
-  }
-  return counts;
-}
-
 /// Slurm takes the largest of the forms for the same gres, so that giving one twice does not count
 /// twice.
 void keep_largest(GresCounts& into, const GresCounts& from, std::int64_t factor) {
@@ -278,6 +244,36 @@ std::int64_t tasks_of(const SizeOptions& size, std::int64_t nodes) {
 
 }  // namespace
 
+Result<GresCounts> parse_gres(std::string_view text, std::string_view option) {
+  GresCounts counts;
+  if (text.empty() || text == "none" || text == "gres:none") return counts;
+  const auto refuse = [option] {
+    return fail(fmt::format(
+        "{}: allowed is NAME[:TYPE][:COUNT], comma separated, such as gpu:a100:4", option));
+  };
+  if (text.size() > kLongestText) return refuse();
+  for (std::string_view item : split(text, ',')) {
+    constexpr std::string_view kPrefixes[] = {"gres:", "gres/"};
+    for (const std::string_view prefix : kPrefixes) {
+      if (item.substr(0, prefix.size()) == prefix) item.remove_prefix(prefix.size());
+    }
+    std::vector<std::string_view> parts = split(item, ':');
+    std::int64_t count = 1;
+    const std::string_view last = parts.back();
+    if (parts.size() > 1 && !last.empty() && last.front() >= '0' && last.front() <= '9') {
+      const auto number = parse_count(last, kMostGres);
+      if (!number) return refuse();
+      count = *number;
+      parts.pop_back();
+    }
+    if (parts.size() > 2 || !std::all_of(parts.begin(), parts.end(), is_name)) return refuse();
+    std::string name(parts[0]);
+    if (parts.size() == 2) name += fmt::format(":{}", parts[1]);
+    if (count > 0) counts[name] = std::min(kMostGres, counts[name] + count);
+  }
+  return counts;
+}
+
 Result<Tres> parse_tres(std::string_view text) {
   Tres tres;
   if (text.empty()) return tres;
@@ -325,6 +321,11 @@ Result<Demand> demand_of(const SizeOptions& size) {
 
   GresCounts total = demand.shape.gres_total;
   keep_largest(total, forms->per_node, nodes);
+  // The same GPUs in two forms: what every node gives is all there is of them.
+  std::erase_if(demand.shape.gres_total, [&](const auto& item) {
+    const auto each = forms->per_node.find(item.first);
+    return each != forms->per_node.end() && item.second <= each->second * nodes;
+  });
   if (const auto consistent = refuse_mixed_types(total); !consistent) {
     return tl::make_unexpected(consistent.error());
   }

@@ -39,7 +39,12 @@ struct SizeOptions {
   std::string req_nodes, exc_nodes;  ///< plain comma lists of node names (already expanded)
   std::string features;              ///< only plain names joined by "&"
   bool exclusive = false;
-  bool all_memory = false;  ///< --mem=0
+  bool all_memory = false;          ///< --mem=0
+  bool memory_named = false;        ///< the memory is no default
+  std::uint32_t cpus_per_node = 0;  ///< --mincpus
+  std::uint32_t tasks_per_core = 0, threads_per_core = 0, tasks_per_gpu = 0;
+  std::string cpus_per_tres, mem_per_tres;  ///< "gres:gpu:4"
+  std::uint32_t uncounted = 0;              ///< bits of enum market_uncounted
 };
 
 /// Where a job fits: `nodes` nodes (0: any number), each with whole multiples of `cpus_per_task`
@@ -55,11 +60,20 @@ struct Shape {
   std::map<std::string, std::int64_t> gres_per_node;  ///< least on every node used
   std::map<std::string, std::int64_t> gres_total;     ///< over the whole job
   std::vector<std::string> req_nodes, exc_nodes, features;
-  bool exclusive = false;   ///< whole nodes
+  std::uint32_t threads_per_core = 0;  ///< only nodes with so many; 0: any
+  bool exclusive = false;              ///< whole nodes
   bool all_memory = false;  ///< all memory of every node used, where memory is consumable
 };
 
-/// TRES totals and shape of one job (or one array task) from sbatch's options; GPUs asked for by
+/// Amounts of gres by name, "gpu:a100" → 4.
+using GresCounts = std::map<std::string, std::int64_t>;
+
+/// Reads Slurm's "gres:gpu:a100:4,gres:shard:2" as sbatch's options leave it; `option` names it in
+/// refusals.
+Result<GresCounts> parse_gres(std::string_view text, std::string_view option);
+
+/// What the options alone ask for, before Slurm's rules (slurm_count.h) and without a look at
+/// nodes: TRES totals and shape of one job (or one array task); GPUs asked for by
 /// --gres, --gpus,
 /// --gpus-per-node, --gpus-per-task and --gpus-per-socket come out the same when they are the same
 /// GPUs. Memory that is not given counts 0 here. Fails, naming the option, on what the market

@@ -16,6 +16,7 @@ bool is_listed(const std::vector<std::string>& names, const std::string& name) {
 
 bool qualifies(const Shape& shape, const Node& node) {
   if (is_listed(shape.exc_nodes, node.name)) return false;
+  if (shape.threads_per_core != 0 && shape.threads_per_core != node.threads_per_core) return false;
   return std::all_of(shape.features.begin(), shape.features.end(),
                      [&](const std::string& feature) { return node.features.contains(feature); });
 }
@@ -80,8 +81,12 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
   }
   nodes_ = std::move(nodes);
   partitions_.clear();
+  threads_.clear();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    for (const std::string& partition : nodes_[i].partitions) partitions_[partition].push_back(i);
+    for (const std::string& partition : nodes_[i].partitions) {
+      partitions_[partition].push_back(i);
+      threads_[partition].insert(nodes_[i].threads_per_core);
+    }
   }
   by_node_.assign(nodes_.size(), {});
   for (const auto& [key, booking] : bookings_) index(booking);
@@ -148,6 +153,11 @@ std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string&
     return !qualifies(shape, nodes_[i]) || !NodeChoice::holds_task(shape, nodes_[i]);
   });
   return nodes;
+}
+
+std::set<std::uint32_t> NodePlan::threads_per_core(const std::string& partition) const {
+  const auto found = threads_.find(partition);
+  return found == threads_.end() ? std::set<std::uint32_t>{} : found->second;
 }
 
 bool NodePlan::fits_empty(const Shape& shape, const std::string& partition) const {

@@ -89,6 +89,9 @@ class NodePlan {
   /// The nodes of `partition` that could hold a task of `shape` if they were empty, by index.
   std::vector<std::uint32_t> able(const Shape& shape, const std::string& partition) const;
 
+  /// The numbers of threads per core that nodes of `partition` have.
+  std::set<std::uint32_t> threads_per_core(const std::string& partition) const;
+
   /// Whether `shape` would fit on the cluster if it were empty and all nodes usable ("larger than
   /// the cluster" when not).
   bool fits_empty(const Shape& shape, const std::string& partition) const;
@@ -126,6 +129,7 @@ class NodePlan {
   std::vector<Node> nodes_;
   std::map<std::string, std::vector<std::uint32_t>, std::less<>>
       partitions_;  ///< node indices in node order
+  std::map<std::string, std::set<std::uint32_t>, std::less<>> threads_;  ///< by partition
   std::map<std::string, Booking> bookings_;
   std::vector<std::vector<Held>> by_node_;
 };

@@ -78,8 +78,20 @@ static inline uint32_t* compat_partition_priorities(const job_record_t* job) {
 
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
 #define COMPAT_MEMORY_COUNTS CR_MEMORY
+#define COMPAT_UNIT_SOCKET CR_SOCKET
+#define COMPAT_UNIT_CORE CR_CORE
+#define COMPAT_ONE_TASK_PER_CORE CR_ONE_TASK_PER_CORE
 #else
 #define COMPAT_MEMORY_COUNTS SELECT_MEMORY
+#define COMPAT_UNIT_SOCKET SELECT_SOCKET
+#define COMPAT_UNIT_CORE SELECT_CORE
+#define COMPAT_ONE_TASK_PER_CORE SELECT_ONE_TASK_PER_CORE
+#endif
+
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+#define COMPAT_SYSTEM_CORES_ALLOWED CTL_CONF_ASRU
+#else
+#define COMPAT_SYSTEM_CORES_ALLOWED CONF_FLAG_ASRU
 #endif
 
 // Data of slurmctld that a client (sshare, sacct) which loads the same plugin does not have: weak,

@@ -296,7 +296,11 @@ static int modify(job_desc_msg_t* change, job_record_t* job) {
 
 static void changes_of_a_market_job_are_judged(void** state) {
   (void)state;
-  market_details_t details = {.min_nodes = 2, .num_tasks = 4, .pn_min_memory = 100};
+  market_details_t details = {.min_nodes = 2,
+                              .num_tasks = 4,
+                              .core_spec = NO_VAL16,
+                              .pn_min_memory = 7,  // what Slurm made of it
+                              .orig_pn_min_memory = 100};
   job_record_t job = {
       .job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1, .details = &details};
   request.time_limit = 30;

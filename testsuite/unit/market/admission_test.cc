@@ -68,7 +68,8 @@ TEST_F(Admission, RefusesWhatCannotBePlanned) {
   EXPECT_THAT(refused(Ask{.budget = "1", .limit_min = 0}), HasSubstr("time limit"));
   EXPECT_THAT(refused(Ask{.budget = "1", .deadline = kStart - 1}), HasSubstr("past"));
   EXPECT_THAT(refused(Ask{.budget = "1", .deadline = kStart + 600}), HasSubstr("too near"));
-  EXPECT_THAT(refused(Ask{.budget = "100", .cpus = 17}), HasSubstr("larger than the cluster"));
+  EXPECT_THAT(refused(Ask{.budget = "100", .cpus = 17}),
+              HasSubstr("needs 17 CPUs, and partition main has 16"));
   EXPECT_THAT(refused(Ask{.budget = "1", .begin = kStart + 8 * 86400}), HasSubstr("ahead"));
   EXPECT_THAT(refused(Ask{.budget = "1", .array = 101}), HasSubstr("100"));
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}), HasSubstr("one partition"));
