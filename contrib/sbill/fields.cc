@@ -101,7 +101,7 @@ const std::vector<Field>& all_fields() {
        [](S run) { return fmt::to_string(run.suspended); }},
       {"AllocTRES", -20, false, Type::kText, "tres", [](S run) { return run.tres; }},
       {"Billing", 8, true, Type::kNumber, "billing",
-       [](S run) { return fmt::format("{}", run.billing); }},
+       [](S run) { return fmt::format("{:.10g}", run.billing); }},
       {"BillingHours", 12, true, Type::kNumber, "billing_hours",
        [](S run) { return fmt::format("{:.2f}", billing_hours_of(run)); }},
       {"Quoted", 9, true, Type::kText, "quoted", [](S run) { return run.quoted.to_string(); }},

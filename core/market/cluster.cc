@@ -182,6 +182,8 @@ void Market::update_capacity(Time now) {
   if (!capacity_due_ && !stale) return;
   const Capacity capacity = capacity_under(config_);
   nodes_told_ = !capacity.total.empty();
+  sold_tres_.clear();
+  for (const auto& [name, amount] : capacity.total) sold_tres_.insert(name);
   mechanism_->update(capacity, now);
   capacity_due_ = others_changed_ = false;
   capacity_at_ = now;

@@ -436,6 +436,7 @@ class Market {
   Time learned_until_ = 0;             // so too
   bool taught_without_nodes_ = false;  // so too
   std::atomic<bool> nodes_told_{false};
+  std::set<std::string, std::less<>> sold_tres_;  ///< names of the TRES for sale
 
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable written_;

@@ -10,6 +10,7 @@
 
 #include "core/market/market.h"
 #include "core/market/text.h"
+#include "core/mechanism/billing.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
@@ -117,14 +118,7 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
 }
 
 double Market::billing_of(const Tres& tres) const {
-  double billing = 0;
-  for (const auto& [name, amount] : tres) {
-    const double units =
-        name == "mem" ? static_cast<double>(amount) / 1024.0 : static_cast<double>(amount);
-    const double part = config_.weight_of(name) * units;
-    billing = config_.billing_rule == BillingRule::kSum ? billing + part : std::max(billing, part);
-  }
-  return billing;
+  return billing_units_of(config_, tres, sold_tres_);
 }
 
 Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time now) {

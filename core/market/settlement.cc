@@ -158,8 +158,8 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   recall(job, *note, ended);
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
-  if (auto tres = parse_tres(or_empty(ended.tres_req)))
-    job.bid.request.demand.tres = std::move(*tres);
+  if (auto demand = demand_for(size_options(ended.size), job.bid.request.partition))
+    job.bid.request.demand.tres = std::move(demand->tres);
   resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
     job.resettle = std::pair(note->charged, note->refunded);

@@ -252,6 +252,11 @@ Result<SlurmRequest> as_slurm_takes(const SizeOptions& size,
   }
   if (request.size.cpus_per_node > std::max<std::uint32_t>(request.size.cpus_per_task, 1))
     request.least_cpus = request.size.cpus_per_node;
+  if (gpus->any() && request.least_cpus > 0) {
+    return fail(
+        "with GPUs, --mincpus and --mem above MaxMemPerCPU cannot be priced: ask for the CPUs with "
+        "-c");
+  }
   return request;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/mechanism/auction.h"
+#include "core/mechanism/billing.h"
 #include "core/mechanism/contracts.h"
 
 namespace market {
@@ -75,17 +76,13 @@ ContractMenuPrices::ContractMenuPrices(const Config& config)
 }
 
 double ContractMenuPrices::billing(const Tres& tres) const {
-  double sum = 0;
-  for (const auto& [name, amount] : tres) {
-    const double units = static_cast<double>(amount) / (name == "mem" ? 1024.0 : 1.0);
-    const double part = config_.weight_of(name) * units;
-    sum = config_.billing_rule == BillingRule::kSum ? sum + part : std::max(sum, part);
-  }
-  return sum;
+  return billing_units_of(config_, tres, names_);
 }
 
 void ContractMenuPrices::update(const Capacity& capacity, Time now) {
   cpus_ = amount_of(capacity.total, "cpu");
+  names_.clear();
+  for (const auto& [name, amount] : capacity.total) names_.insert(name);
   busy_.clear();
   for (const Capacity::Busy& busy : capacity.busy) {
     const double cpus = amount_of(busy.tres, "cpu");

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/mechanism/contract_draw.h"
@@ -48,6 +50,7 @@ class ContractMenuPrices final : public PostedPrice {
 
   Config config_;
   double cpus_ = 0;
+  std::set<std::string, std::less<>> names_;  ///< of the cluster's TRES
   std::vector<RunningJob> busy_;
   std::multimap<Time, Sold> sold_;  ///< by start
   Draws draws_;

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/mechanism/billing.h"
+
 namespace market {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
-constexpr double kMbPerGb = 1024;
 constexpr double kNeverShort = std::numeric_limits<double>::infinity();
 
 std::int64_t floor_divide(Time time, Time by) {
@@ -17,12 +18,6 @@ std::int64_t floor_divide(Time time, Time by) {
 
 std::int64_t slots_of(const Config& config) {
   return config.horizon / config.slot + 2;
-}
-
-/// Billing units per unit of a TRES as it is counted.
-double weight_per_unit(const Config& config, std::string_view tres) {
-  const double weight = config.weight_of(tres);
-  return tres == "mem" ? weight / kMbPerGb : weight;
 }
 
 bool is_shared(std::string_view tres) {
@@ -53,14 +48,7 @@ Amounts PostedSlots::actual(const Tres& tres) const {
 }
 
 double PostedSlots::billing(const Amounts& actual) const {
-  double sum = 0;
-  double most = 0;
-  for (const auto& [name, amount] : actual) {
-    const double units = weight_per_unit(config_, name) * amount;
-    sum += units;
-    most = std::max(most, units);
-  }
-  return config_.billing_rule == BillingRule::kSum ? sum : most;
+  return billing_units(config_, actual);
 }
 
 std::string_view PostedSlots::good_name(std::string_view tres) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace market {
 namespace {
@@ -12,13 +13,36 @@ constexpr double kPartsOfUnit = 1 << 20;
 /// Quotients of decimals that should be whole are a little less now and then.
 constexpr double kRounding = 1e-3;
 
+/// Whether a part of a configuration named `part` takes of `tres`: a gres without a type takes of
+/// all its types.
+bool takes_of(std::string_view part, std::string_view tres) {
+  if (part == tres) return true;
+  return part.starts_with("gres/") && part.find(':') == part.npos && tres.size() > part.size() &&
+         tres.starts_with(part) && tres[part.size()] == ':';
+}
+
+double amount_for(const Amounts& left, std::string_view part) {
+  double amount = 0;
+  for (const auto& [tres, there] : left) {
+    if (takes_of(part, tres)) amount += there;
+  }
+  return amount;
+}
+
 double bundles_in(const Amounts& left, const ResourceConfiguration& configuration) {
   double bundles = std::numeric_limits<double>::infinity();
-  for (const ResourceAmount& part : configuration.formal) {
-    const auto found = left.find(part.tres);
-    bundles = std::min(bundles, found == left.end() ? 0 : found->second / part.amount);
-  }
+  for (const ResourceAmount& part : configuration.formal)
+    bundles = std::min(bundles, amount_for(left, part.tres) / part.amount);
   return std::isfinite(bundles) ? std::max(0.0, bundles) : 0;
+}
+
+void take(Amounts& left, std::string_view part, double amount) {
+  for (auto& [tres, there] : left) {
+    if (!takes_of(part, tres)) continue;
+    const double taken = std::min(there, amount);
+    there -= taken;
+    amount -= taken;
+  }
 }
 
 }  // namespace
@@ -30,7 +54,7 @@ Amounts actual_amounts(const Tres& formal, std::span<const ResourceConfiguration
     const double bundles = bundles_in(left, configuration);
     if (bundles <= 0) continue;
     for (const ResourceAmount& part : configuration.formal)
-      left[part.tres] -= bundles * part.amount;
+      take(left, part.tres, bundles * part.amount);
     for (const ResourceAmount& part : configuration.actual)
       actual[part.tres] += bundles * part.amount;
   }

@@ -15,9 +15,10 @@ using Amounts = std::map<std::string, double, std::less<>>;
 
 /// What the cluster needs for `formal`, which is what a user asked for. Each configuration in turn
 /// takes as many of its formal bundles as are left of the request, whole or in part (n = the least
-/// of amount left ÷ amount in the bundle), and stands for n of its actual bundles; what no
-/// configuration takes stands for itself. Sums are in whole parts of 2^-20 unit, rounded down, so
-/// that promises add up and are taken back without a trace.
+/// of amount left ÷ amount in the bundle; a formal gres without a type takes of all its types), and
+/// stands for n of its actual bundles; what no configuration takes stands for itself. Sums are in
+/// whole parts of 2^-20 unit, rounded down, so that promises add up and are taken back without a
+/// trace.
 Amounts actual_amounts(const Tres& formal, std::span<const ResourceConfiguration> configurations);
 
 }  // namespace market

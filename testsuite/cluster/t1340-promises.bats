@@ -10,6 +10,7 @@ site_plugin() {
 function slurm_job_submit(job, partitions, uid)
   if job.name == "more-cpus" then job.cpus_per_task = 4; job.min_cpus = 4 end
   if job.name == "cpus-per-gpu" then job.cpus_per_tres = "gres:gpu:4" end
+  if job.name == "uncounted" then job.contiguous = 1; job.pn_min_cpus = 4 end
   return slurm.SUCCESS
 end
 function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
@@ -57,8 +58,13 @@ starts_with() {
   [[ $(told) -eq $(micro 1) ]]
 }
 
-@test "CPUs that Slurm counts for a job are planned, and are the site's" {
+@test "CPUs for the GPUs that a plugin of the site adds are the site's" {
   starts_with 4 -n 1 --gpus=1 -J cpus-per-gpu
+  [[ $(told) -eq $(micro 1) ]]
+}
+
+@test "CPUs that only Slurm can count are planned, and are the site's" {
+  starts_with 4 -n 1 -J uncounted
   [[ $(told) -eq $(micro 1) ]]
   smarket check | grep 'jobs Slurm took more CPUs than were sold'
   grep -q 'Slurm takes 4 CPUs, its submission was counted as 1' "$CLUSTER_DIR/log/slurmctld.log"

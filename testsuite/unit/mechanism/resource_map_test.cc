@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "core/mechanism/billing.h"
 #include "core/mechanism/mechanism.h"
 
 namespace market {
@@ -45,6 +46,39 @@ TEST(ResourceMap, TenTenthsAreOneAndPartsNeverMoreThanTheWhole) {
   const double part = actual_amounts({{"gres/gpu", 1}}, std::span(&tenth, 1)).at("virtual/x");
   EXPECT_LE(10 * part, 1);
   EXPECT_GE(10 * part, 1 - 10 * kPart);
+}
+
+// A bundle is 1 GPU, 16 CPUs and 128 GB and counts 1; a CPU beyond it 1/8, a GB 0.012. By hand: 16
+// CPUs and 128 GB more are 2 + 1.536; of half a bundle nothing is left but half a GPU; with 8 CPUs
+// it is half a bundle, half a GPU (1 each) and 192 GB.
+TEST(Billing, AGpuFillsABundleHoweverItIsAskedFor) {
+  for (const char* formal : {"gres/gpu", "gres/gpu:a100"}) {
+    Config config;
+    config.configurations = {
+        {"gpu", {{formal, 1}, {"cpu", 16}, {"mem", 128 * 1024}}, {{"virtual/bundle", 1}}}};
+    config.weights = {{"virtual/bundle", 1}, {"cpu", 0.125}, {"mem", 0.012}, {"gres/gpu", 1}};
+    for (const char* asked : {"gres/gpu", "gres/gpu:a100"}) {
+      const auto billing = [&](std::int64_t cpus, std::int64_t gb) {
+        return billing_units_of(config, {{"cpu", cpus}, {"mem", gb * 1024}, {asked, 1}},
+                                {"cpu", "gres/gpu:a100", "mem"});
+      };
+      EXPECT_NEAR(billing(16, 128), 1, 1e-9);
+      EXPECT_NEAR(billing(32, 256), 4.536, 1e-5);
+      EXPECT_NEAR(billing(8, 64), 1, 1e-9);
+      EXPECT_NEAR(billing(8, 256), 3.304, 1e-5);
+    }
+  }
+}
+
+// Of two types a GPU without a type is none of them.
+TEST(Billing, AGresHasItsTypeWhereThereIsOnlyOne) {
+  EXPECT_EQ(with_only_types({{"gres/gpu", 2}, {"cpu", 1}}, {"cpu", "gres/gpu:a100", "gres/nic:x"}),
+            (Tres{{"gres/gpu:a100", 2}, {"cpu", 1}}));
+  EXPECT_EQ(with_only_types({{"gres/gpu", 2}}, {"gres/gpu:a100", "gres/gpu:t4"}),
+            (Tres{{"gres/gpu", 2}}));
+  EXPECT_EQ(with_only_types({{"gres/gpu", 2}}, {}), (Tres{{"gres/gpu", 2}}));
+  EXPECT_EQ(with_only_types({{"gres/gpu", 2}, {"gres/gpu:a100", 1}}, {"gres/gpu:a100"}),
+            (Tres{{"gres/gpu:a100", 3}}));
 }
 
 Request gpus(std::int64_t count, Time duration = 3600) {
