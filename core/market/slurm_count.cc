@@ -33,30 +33,6 @@ std::uint64_t total_of(const GresCounts& counts) {
   return total;
 }
 
-/// Nodes of a request with --ntasks-per-node, and the tasks that Slurm runs then: it fills each
-/// node.
-Result<void> fill_nodes(SizeOptions& size) {
-  const std::uint32_t each = size.tasks_per_node;
-  if (each == 0) return {};
-  const bool nodes_fixed = size.min_nodes > 0 && size.max_nodes == size.min_nodes;
-  std::uint64_t nodes = at_least_one(size.min_nodes);
-  if (!nodes_fixed && size.tasks > each * nodes) {
-    if (size.tasks % each != 0) {
-      return fail(fmt::format(
-          "--ntasks-per-node={}: -n {} is no multiple of it, and Slurm would start no such job",
-          each, size.tasks));
-    }
-    nodes = size.tasks / each;
-  }
-  if (size.tasks > each * nodes || (size.max_nodes > 0 && nodes > size.max_nodes))
-    return fail(
-        fmt::format("--ntasks-per-node={}: {} tasks do not fit on so few nodes", each, size.tasks));
-  size.min_nodes = size.max_nodes = static_cast<std::uint32_t>(nodes);
-  if (each * nodes > kMostCpus) return fail("--ntasks-per-node: more tasks than any cluster has");
-  size.tasks = static_cast<std::uint32_t>(each * nodes);
-  return {};
-}
-
 /// What is the same on all nodes of a kind.
 struct NodeKind {
   std::uint64_t threads_per_core = 1;
@@ -347,42 +323,18 @@ void widen_for_gpus(SlurmRequest& request, const GpuNodes& there) {
   if (size.max_nodes > 0) size.min_nodes = std::min(size.min_nodes, size.max_nodes);
 }
 
-/// More CPUs than the tasks need are tasks more, as Slurm distributes them.
-Result<void> fill_cpus(SizeOptions& size) {
-  const std::uint64_t cpus_per_task = at_least_one(size.cpus_per_task);
-  const std::uint64_t tasks = size.tasks > 0 ? size.tasks : at_least_one(size.min_nodes);
-  if (size.min_cpus <= tasks * cpus_per_task) return {};
-  if (size.tasks_per_node > 0)
-    return fail("--ntasks-per-node: more CPUs than those of the tasks cannot be priced");
-  size.tasks = static_cast<std::uint32_t>(std::max(tasks, size.min_cpus / cpus_per_task));
-  return {};
-}
-
-Result<void> check_gpus(const SlurmRequest& request) {
-  const std::uint64_t tasks = at_least_one(request.size.tasks);
-  const std::uint64_t gpus = total_of(request.gpus_per_job);
-  const std::uint64_t cpus = tasks * at_least_one(request.size.cpus_per_task);
-  if (request.cpus_per_gpu == 0 || gpus == 0 || cpus <= gpus * request.cpus_per_gpu) return {};
-  return fail(fmt::format(
-      "--cpus-per-gpu={}: {} GPUs have fewer CPUs than the {} of the tasks, and Slurm would start "
-      "no such job",
-      request.cpus_per_gpu, gpus, cpus));
-}
-
 }  // namespace
 
 Result<Demand> count_as_slurm(const SizeOptions& size, const market_partition_rules_t& rules,
                               const std::string& partition, const NodePlan& plan, bool nodes_cost) {
   auto request = as_slurm_takes(size, rules);
   if (!request) return tl::unexpected(request.error());
-  if (auto checked = check_gpus(*request); !checked) return tl::unexpected(checked.error());
   auto asked = demand_of(request->size);
   if (!asked) return asked;
   const bool by_gpus = request->mem_per_gpu_mb > 0 || !request->gpus_per_job.empty();
   const GpuNodes gpus = by_gpus ? gpu_nodes(asked->shape, partition, plan) : GpuNodes{};
   widen_for_gpus(*request, gpus);
-  if (auto filled = fill_nodes(request->size); !filled) return tl::unexpected(filled.error());
-  if (auto filled = fill_cpus(request->size); !filled) return tl::unexpected(filled.error());
+  if (auto settled = settle_tasks(*request); !settled) return tl::unexpected(settled.error());
   asked = demand_of(request->size);
   if (!asked) return asked;
   asked->shape.exclusive |= rules.exclusive;

@@ -150,8 +150,9 @@ Result<void> apply_cpus_per_gpu(SlurmRequest& request, const market_partition_ru
                                 const Gpus& gpus, std::uint64_t asked, bool has_cpus_per_task) {
   SizeOptions& size = request.size;
   std::uint64_t each = asked;
-  if (asked == 0 && gpus.any() && !has_cpus_per_task && size.tasks_per_gpu == 0)
-    each = rules.def_cpus_per_gpu;
+  if (asked == 0 && gpus.any() && !has_cpus_per_task) each = rules.def_cpus_per_gpu;
+  if (each > 0 && size.tasks_per_gpu > 0)
+    return fail("--ntasks-per-gpu where DefCpuPerGPU is set cannot be priced: give -c too");
   if (each == 0) return {};
   const std::uint64_t per_task = total_of(gpus.per_task) * each;
   if (each > kMostCount || per_task > kMostCount)
@@ -216,6 +217,57 @@ Result<void> apply_memory_limits(SlurmRequest& request, const market_partition_r
   return {};
 }
 
+std::uint64_t at_least_one(std::uint64_t count) {
+  return std::max<std::uint64_t>(count, 1);
+}
+
+/// Nodes of a request with --ntasks-per-node, and the tasks that Slurm runs then: it fills each
+/// node.
+Result<void> fill_nodes(SizeOptions& size) {
+  const std::uint32_t each = size.tasks_per_node;
+  if (each == 0) return {};
+  const bool nodes_fixed = size.min_nodes > 0 && size.max_nodes == size.min_nodes;
+  std::uint64_t nodes = at_least_one(size.min_nodes);
+  if (!nodes_fixed && size.tasks > each * nodes) {
+    if (size.tasks % each != 0) {
+      return fail(fmt::format(
+          "--ntasks-per-node={}: -n {} is no multiple of it, and Slurm would start no such job",
+          each, size.tasks));
+    }
+    nodes = size.tasks / each;
+  }
+  if (size.tasks > each * nodes || (size.max_nodes > 0 && nodes > size.max_nodes))
+    return fail(
+        fmt::format("--ntasks-per-node={}: {} tasks do not fit on so few nodes", each, size.tasks));
+  size.min_nodes = size.max_nodes = static_cast<std::uint32_t>(nodes);
+  if (each * nodes > kMostCount) return fail("--ntasks-per-node: more tasks than any cluster has");
+  size.tasks = static_cast<std::uint32_t>(each * nodes);
+  return {};
+}
+
+/// More CPUs than the tasks need are tasks more, as Slurm distributes them.
+Result<void> fill_cpus(SizeOptions& size) {
+  const std::uint64_t cpus_per_task = at_least_one(size.cpus_per_task);
+  const std::uint64_t tasks = size.tasks > 0 ? size.tasks : at_least_one(size.min_nodes);
+  if (size.min_cpus <= tasks * cpus_per_task) return {};
+  if (size.tasks_per_node > 0)
+    return fail("--ntasks-per-node: more CPUs than those of the tasks cannot be priced");
+  size.tasks = static_cast<std::uint32_t>(std::max(tasks, size.min_cpus / cpus_per_task));
+  return {};
+}
+
+Result<void> check_gpus(const SlurmRequest& request) {
+  const std::uint64_t tasks = at_least_one(request.size.tasks);
+  const std::uint64_t gpus = total_of(request.gpus_per_job);
+  const std::uint64_t cpus = tasks * at_least_one(request.size.cpus_per_task);
+  if (request.cpus_per_gpu == 0 || gpus == 0 || cpus <= gpus * request.cpus_per_gpu) return {};
+  return fail(
+      fmt::format("--cpus-per-gpu={} (or DefCpuPerGPU): the CPUs of {} GPUs are fewer than the {} "
+                  "of the tasks, "
+                  "which cannot be priced: give -c",
+                  request.cpus_per_gpu, gpus, cpus));
+}
+
 }  // namespace
 
 bool is_gpu(std::string_view gres) {
@@ -258,6 +310,12 @@ Result<SlurmRequest> as_slurm_takes(const SizeOptions& size,
         "-c");
   }
   return request;
+}
+
+Result<void> settle_tasks(SlurmRequest& request) {
+  if (auto checked = check_gpus(request); !checked) return checked;
+  if (auto filled = fill_nodes(request.size); !filled) return filled;
+  return fill_cpus(request.size);
 }
 
 }  // namespace market

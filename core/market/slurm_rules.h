@@ -34,4 +34,8 @@ bool is_gpu(std::string_view gres);
 /// option where Slurm refuses it, or what it would allocate cannot be told.
 Result<SlurmRequest> as_slurm_takes(const SizeOptions& size, const market_partition_rules_t& rules);
 
+/// Settles the tasks, and the nodes where they go by --ntasks-per-node, once the least number of
+/// nodes is known.
+Result<void> settle_tasks(SlurmRequest& request);
+
 }  // namespace market

@@ -101,20 +101,15 @@ try_sets() {
 
 judge() {
   local cost lien
-  liens_are_set || { echo "[$1] has no lien: $SAID" && return 1; }
-  lien=$(liens physics)
   cluster_wait_state 'RUNNING|COMPLETED' "$JOB" 20 || { echo "[$1] does not start: $SAID" && return 1; }
   cost=$(($(value_of "$JOB" "$1") * 1000))
   wait_settled "$JOB"
-  [[ $cost -eq $(told) && $lien -eq $cost && $(field "$JOB" 0 charged) -eq $cost ]] && return
+  lien=$(ledger "select group_concat(amount) from transfer where kind = 'lien' and segment = $(run_of "$JOB")")
+  [[ $cost -eq $(told) && $lien == "$cost" && $(field "$JOB" 0 charged) -eq $cost ]] && return
   echo "[$1] will run on $2 CPUs, took $cost, told $(told), lien $lien, charged $(field "$JOB" 0 charged):" \
     "$(scontrol show job "$JOB" -o | grep -o ' TRES=[^ ]*')"
   return 1
 }
-
-has_lien() { [[ $(liens physics) -gt 0 ]]; }
-
-liens_are_set() { cluster_wait 10 has_lien; }
 
 core_sets_options() { shape_options && core_options && memory_options; }
 memory_sets_options() { shape_options && maybe "-c $(upto 3)" && memory_options; }

@@ -81,6 +81,26 @@ TEST(Owners, ShareARunOnSeveralNodesAndTheSiteKeepsItsPart) {
   cluster.expect_balanced();
 }
 
+// One CPU asked for, all four cores of a node taken: the same as four CPUs asked for.
+TEST(Owners, AreTheWholeNodePaidForAJobThatHasItAlone) {
+  const auto paid = [](const Ask& ask) {
+    Cluster cluster;
+    const std::uint32_t job = cluster.run(ask);
+    cluster.advance(kStart + 60);
+    EXPECT_EQ(cluster.job(job).cores[0].size(), 4u);
+    cluster.advance(kStart + 4000);
+    EXPECT_EQ(cluster.balance("lab-a").posted, cluster.charged(job));
+    return cluster.charged(job);
+  };
+  const Ask all{.budget = "2", .cpus = 4, .limit_min = 60, .runtime = 1777};
+  Ask alone = all;
+  alone.cpus = 1;
+  alone.exclusive = true;
+  const Money whole = paid(all);
+  EXPECT_GT(whole, Money());
+  EXPECT_EQ(paid(alone), whole);
+}
+
 TEST(Owners, ArePaidAfterACrashDuringTheRunAndNotForFreeEnds) {
   Cluster cluster;
   const std::uint32_t first = cluster.bid("2", 4, 3000), second = cluster.bid("1", 4, 3000);

@@ -196,8 +196,10 @@ TEST(SlurmCount, GpusBringCpusAndMemory) {
   both.tres_per_task = "gres:gpu:1";
   SizeOptions by_gpu = gpus("gres:gpu:2", 0);
   by_gpu.tasks_per_gpu = 2;
+  by_gpu.cpus_per_task = 1;
   SizeOptions from_tasks{.tasks = 4};
   from_tasks.tasks_per_gpu = 2;
+  from_tasks.cpus_per_task = 1;
   SizeOptions memory = gpus("gres:gpu:2");
   memory.mem_per_tres = "gres:gpu:300";
   expect_counts({{"--gpus=1", gpus("gres:gpu:1"), 3, 700},
@@ -211,9 +213,11 @@ TEST(SlurmCount, GpusBringCpusAndMemory) {
                  {"-n3 --gpus-per-task=1 --cpus-per-gpu=2", per_task, 6, 2100},
                  {"-N2 --gpus-per-node=2", two, 12, 2800},
                  {"-N2 --gpus-per-node=2 --gpus-per-task=1", both, 12, 2800},
-                 {"--gpus=2 --ntasks-per-gpu=2", by_gpu, 4, 1400},
-                 {"-n4 --ntasks-per-gpu=2", from_tasks, 4, 1400}},
+                 {"-c1 --gpus=2 --ntasks-per-gpu=2", by_gpu, 4, 1400},
+                 {"-n4 -c1 --ntasks-per-gpu=2", from_tasks, 4, 1400}},
                 rules, plan);
+  by_gpu.cpus_per_task = 0;
+  EXPECT_THAT(refusal(by_gpu, rules, plan), HasSubstr("--ntasks-per-gpu"));
   asked.tasks = 9;
   EXPECT_THAT(refusal(asked, rules, plan), HasSubstr("--cpus-per-gpu=4"));
   SizeOptions none{.tasks = 1};
