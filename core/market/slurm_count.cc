@@ -108,7 +108,9 @@ class Counter {
     const std::uint64_t each = filled ? tasks / nodes : 1;
     const std::uint64_t used = used_cpus(each, gpus);
     const bool by_gpus_or_least = used > each * cpus_per_task_;
-    if (by_gpus_or_least && used % used_threads_ != 0) return std::nullopt;
+    // Slurm counts threads where it should count cores then.
+    if (by_gpus_or_least && (used_threads_ != threads_ || used % threads_ != 0))
+      return std::nullopt;
     const std::uint64_t cores = cores_for(each, gpus);
     return made(nodes, nodes, cores * nodes, used * nodes, cores, 1);
   }

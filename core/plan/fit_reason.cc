@@ -154,7 +154,9 @@ std::optional<std::string> fit_reason(const Shape& shape, const std::string& par
   if (why) return "the job " + std::string(ruled_out ? "fits nowhere: " : "") + *why;
   return fmt::format(
       "the job fits nowhere: no nodes of partition {} have its CPUs, memory and gres together, "
-      "within its numbers of nodes and tasks",
+      "within "
+      "its numbers of nodes and tasks (memory by --mem-per-cpu is that of all CPUs Slurm "
+      "allocates)",
       partition);
 }
 

@@ -78,6 +78,59 @@ static void sizes_arrive(void** state) {
   assert_string_equal(fakes.budget, "40");
 }
 
+static void what_makes_an_allocation_larger_arrives(void** state) {
+  (void)state;
+  request.pn_min_cpus = 5;
+  request.ntasks_per_core = 1;
+  request.threads_per_core = 2;
+  request.ntasks_per_tres = 3;
+  request.cpus_per_tres = (char*)"gres:gpu:4";
+  request.mem_per_tres = (char*)"gres:gpu:700";
+  submit("A=1");
+  const market_size_t* size = &fakes.submission.size;
+  assert_int_equal(size->cpus_per_node, 5);
+  assert_int_equal(size->tasks_per_core, 1);
+  assert_int_equal(size->threads_per_core, 2);
+  assert_int_equal(size->tasks_per_gpu, 3);
+  assert_false(size->memory_named);
+  assert_int_equal(size->uncounted, 0);
+}
+
+// What is asked for on a description that asks for nothing else is one bit.
+static uint32_t uncounted(void) {
+  submit("A=1");
+  slurm_init_job_desc_msg(&request);
+  request.het_job_offset = NO_VAL;
+  return fakes.submission.size.uncounted;
+}
+
+static void what_cannot_be_counted_arrives_by_name(void** state) {
+  (void)state;
+  assert_int_equal(uncounted(), 0);
+  request.overcommit = 1;
+  assert_int_equal(uncounted(), MARKET_OVERCOMMIT);
+  request.shared = JOB_SHARED_USER;
+  assert_int_equal(uncounted(), MARKET_EXCLUSIVE_USER);
+  request.shared = JOB_SHARED_MCS;
+  assert_int_equal(uncounted(), MARKET_EXCLUSIVE_USER);
+  request.contiguous = 1;
+  assert_int_equal(uncounted(), MARKET_CONTIGUOUS);
+  request.bitflags = SPREAD_JOB;
+  assert_int_equal(uncounted(), MARKET_SPREAD);
+  request.bitflags = GRES_ENFORCE_BIND;
+  assert_int_equal(uncounted(), MARKET_GRES_BINDING);
+  request.sockets_per_node = 2;
+  assert_int_equal(uncounted(), MARKET_SOCKETS);
+  request.cores_per_socket = 2;
+  assert_int_equal(uncounted(), MARKET_SOCKETS);
+  request.ntasks_per_socket = 1;
+  assert_int_equal(uncounted(), MARKET_TASKS_PER_SOCKET);
+  request.task_dist = SLURM_DIST_PLANE;
+  assert_int_equal(uncounted(), MARKET_PLANE);
+  request.core_spec = 1;  // the site does not allow it, so Slurm passes it over
+  assert_int_equal(uncounted(), 0);
+}
+
 static void options_reach_the_market_as_they_came(void** state) {
   (void)state;
   static const char* const texts[] = {"-1",           "NaN", "1e9",
@@ -347,6 +400,8 @@ int run_job_submit_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_is_unset_is_not_given, start, finish),
       cmocka_unit_test_setup_teardown(sizes_arrive, start, finish),
+      cmocka_unit_test_setup_teardown(what_makes_an_allocation_larger_arrives, start, finish),
+      cmocka_unit_test_setup_teardown(what_cannot_be_counted_arrives_by_name, start, finish),
       cmocka_unit_test_setup_teardown(options_reach_the_market_as_they_came, start, finish),
       cmocka_unit_test_setup_teardown(a_megabyte_is_a_text_like_any_other, start, finish),
       cmocka_unit_test_setup_teardown(a_name_that_only_begins_alike_is_another, start, finish),

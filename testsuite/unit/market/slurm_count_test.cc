@@ -112,6 +112,10 @@ TEST(SlurmCount, OneTaskOnEachCoreIsADefaultOfTheSite) {
                  {"-n1 --mincpus=3", {.tasks = 1, .cpus_per_node = 3}, 6}},
                 rules, two_nodes(8, 2, 16000));
   EXPECT_THAT(refusal({.tasks = 17}, rules, two_nodes(8, 2, 16000)), HasSubstr("34 CPUs"));
+  // Slurm gave 14 where each node needs 4 cores.
+  EXPECT_THAT(refusal({.min_nodes = 2, .max_nodes = 2, .tasks = 2, .cpus_per_node = 4}, rules,
+                      two_nodes(8, 2, 16000)),
+              HasSubstr("--nodes"));
 }
 
 TEST(SlurmCount, WhereThreadsAreSoldNothingIsRounded) {
