@@ -106,6 +106,9 @@ class Counter {
     if (request_.raised && tasks != nodes) return std::nullopt;
     const std::uint64_t gpus = total_of(request_.gpus_per_node);
     const std::uint64_t each = filled ? tasks / nodes : 1;
+    // Tasks are added for the CPUs of all nodes together, and fall on any of them.
+    const bool adds_tasks = request_.least_cpus > each * cpus_per_task_;
+    if (adds_tasks && request_.least_cpus % cpus_per_task_ != 0) return std::nullopt;
     const std::uint64_t used = used_cpus(each, gpus);
     const bool by_gpus_or_least = used > each * cpus_per_task_;
     // Slurm counts threads where it should count cores then.

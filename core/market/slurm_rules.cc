@@ -313,6 +313,13 @@ Result<SlurmRequest> as_slurm_takes(const SizeOptions& size,
 }
 
 Result<void> settle_tasks(SlurmRequest& request) {
+  const std::uint64_t cpus_per_task = at_least_one(request.size.cpus_per_task);
+  if (request.size.tasks_per_node > 0 && cpus_per_task > 1 &&
+      request.least_cpus > request.size.tasks_per_node * cpus_per_task) {
+    return fail(
+        "--ntasks-per-node with -c cannot be priced where --mincpus, or --mem above MaxMemPerCPU, "
+        "takes more CPUs than the tasks: give a larger -c");
+  }
   if (auto checked = check_gpus(request); !checked) return checked;
   if (auto filled = fill_nodes(request.size); !filled) return filled;
   return fill_cpus(request.size);

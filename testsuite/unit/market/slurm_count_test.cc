@@ -162,6 +162,12 @@ TEST(SlurmCount, MemoryAboveTheLimitTakesCpus) {
   EXPECT_THAT(
       refusal({.min_nodes = 2, .max_nodes = 2, .tasks = 5, .mem_per_cpu_mb = 1500}, rules, plan),
       HasSubstr("--nodes"));
+  // Three CPUs on each node and pairs of them: six, four of them on one node.
+  per_node.cpus_per_task = 2;
+  EXPECT_THAT(refusal(per_node, rules, plan), HasSubstr("--nodes"));
+  pairs.cpus_per_task = 2;
+  pairs.mem_per_node_mb = 5000;
+  EXPECT_THAT(refusal(pairs, rules, plan), HasSubstr("--ntasks-per-node with -c"));
   EXPECT_THAT(refusal({.tasks = 1, .mem_per_node_mb = 9000}, rules, plan), HasSubstr("9 CPUs"));
   EXPECT_THAT(refusal({.tasks = 1, .all_memory = true}, rules, plan), HasSubstr("MaxMemPerCPU"));
   market_partition_rules_t per_node_limit{};
