@@ -55,12 +55,22 @@ enum market_verdict {
 
 /* ---- life ---- */
 
+/* Raise it when a function or a field takes another meaning; sizes tell of the rest. */
+#define MARKET_FACE_VERSION 1
+
+/* A number that differs between builds whose structs differ: who calls and who is called must have
+ * been made with the same face. */
+static inline uint64_t market_face(void);
+
 /* Starts the market: remembers where its configuration is and returns at once; reading it and
  * opening the ledger happen in the ledger's own thread. Until that is done, or when it failed, bids
  * get the configured on_error answer (refusal when not even the configuration can be read).
  * `config_path` NULL: market.conf beside slurm.conf is passed by the caller. Returns 0, or -1 when
- * memory or a thread cannot be had. A second open without close changes nothing and returns 0. */
-int market_open(const char* config_path, const char* cluster_name, market_log_fn log);
+ * memory or a thread cannot be had, or when `face`, the caller's market_face(), is not the
+ * library's: then the plugins and libslurm_market.so are of different builds, and the market stays
+ * closed. A second open without close changes nothing and returns 0. */
+int market_open(uint64_t face, const char* config_path, const char* cluster_name,
+                market_log_fn log);
 
 /* Flushes what is queued for the ledger (waiting at most `flush_ms`), stops the thread and forgets
  * everything. */
@@ -383,6 +393,20 @@ typedef struct market_ended {
  * when the job is not the market's (`ended` untouched). Of a preempted run the note stays as it is
  * and there is no bill: the next pass settles it. */
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
+
+static inline uint64_t market_face(void) {
+  const uint64_t sizes[] = {sizeof(market_node_t),       sizeof(market_partition_t),
+                            sizeof(market_alloc_t),      sizeof(market_foreign_resv_t),
+                            sizeof(market_cluster_t),    sizeof(market_size_t),
+                            sizeof(market_submission_t), sizeof(market_answer_t),
+                            sizeof(market_change_t),     sizeof(market_job_t),
+                            sizeof(market_order_t),      sizeof(market_preemptor_t),
+                            sizeof(market_ended_t),      MARKET_TEXT_MAX};
+  uint64_t face = MARKET_FACE_VERSION;
+
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) face = face * 1000003 + sizes[i];
+  return face;
+}
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

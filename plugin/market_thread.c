@@ -208,7 +208,7 @@ void market_thread_start(void) {
 
   if (running) return;
   path = get_extra_conf_path("market.conf");
-  status = market_open(path, slurm_conf.cluster_name, log_line);
+  status = market_open(market_face(), path, slurm_conf.cluster_name, log_line);
   xfree(path);
   if (status) {
     error("market: cannot start; jobs run as without it");

@@ -12,6 +12,7 @@
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/account_name.h"
+#include "core/util/own_file.h"
 
 namespace market::smarket {
 namespace {
@@ -158,7 +159,12 @@ int show_from_books(const Common& common, const std::function<bool(const Account
 
 }  // namespace
 
+// A ledger that others could replace or read is not begun, and gets no more accounts.
 int account_add(const Common& common, const AccountArguments& arguments) {
+  const auto config = find_config(common);
+  if (!config) return complain(config.error());
+  if (const auto fault = fault_of_own_file(config->database, slurm_user(common)))
+    return complain({*fault});
   auto books = open_ledger(common, ledger::Mode::kCreate);
   if (!books) return complain(books.error());
   const std::string name = lower_case(arguments.name);

@@ -13,6 +13,7 @@
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
+#include "core/util/own_file.h"
 
 namespace market::smarket {
 namespace {
@@ -82,6 +83,8 @@ Finding check_books(const Common& common) {
   if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0) {
     return {"ledger", Verdict::kSkipped, path + ": only its owner and root may read the books"};
   }
+  if (const auto fault = fault_of_own_file(path, slurm_user(common)))
+    return {"ledger", Verdict::kFault, *fault};
   const bool writable = access(path.c_str(), W_OK) == 0;
   const auto books =
       open_ledger(common, writable ? ledger::Mode::kReadWrite : ledger::Mode::kReadOnly);

@@ -6,9 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "core/util/account_name.h"
 
 namespace market::smarket {
 namespace {
@@ -66,6 +71,24 @@ Result<ledger::Ledger> open_ledger(const Common& common, ledger::Mode mode) {
     }
   }
   return ledger::Ledger::open(config->database, mode);
+}
+
+// libslurm would end the process where slurm.conf cannot be read.
+uid_t slurm_user(const Common& common) {
+  const char* named = std::getenv("SLURM_CONF");
+  const bool is_named = named != nullptr && *named != '\0';
+  std::ifstream file(is_named ? named : folder_of(config_path(common)) + "/slurm.conf");
+  constexpr std::string_view key = "slurmuser=";
+  uid_t user = 0;
+  for (std::string line; std::getline(file, line);) {
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (lower_case(line.substr(0, key.size())) != key) continue;
+    std::string name = line.substr(key.size());
+    name.resize(std::min(name.find_first_of(" \t#\r("), name.size()));
+    const passwd* entry = getpwnam(name.c_str());
+    if (entry != nullptr) user = entry->pw_uid;
+  }
+  return user;
 }
 
 std::string user_name() {

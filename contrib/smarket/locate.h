@@ -2,6 +2,8 @@
 // Where market.conf and the ledger are, and whether we may.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "contrib/smarket/output.h"
@@ -19,6 +21,9 @@ Result<Config> find_config(const Common& common);
 /// Opens the ledger that the configuration names. A ledger that root makes (kCreate) is handed to
 /// the owner of its folder, so that slurmctld, which runs as SlurmUser, can use it.
 Result<ledger::Ledger> open_ledger(const Common& common, ledger::Mode mode);
+
+/// SlurmUser as slurm.conf beside market.conf says; root when it says nothing or cannot be read.
+uid_t slurm_user(const Common& common);
 
 /// The user who types.
 std::string user_name();

@@ -125,8 +125,14 @@ thread_local Served served;
 
 extern "C" {
 
-int market_open(const char* config_path, const char* cluster_name, market_log_fn log) {
+int market_open(uint64_t face, const char* config_path, const char* cluster_name,
+                market_log_fn log) {
   int result = 0;
+  if (face != market_face()) {
+    log(MARKET_LOG_ERROR,
+        "libslurm_market.so and the plugins are of different builds: install both anew");
+    return -1;
+  }
   pthread_rwlock_wrlock(&instance_lock);
   if (instance == nullptr) {
     log_callback = log;

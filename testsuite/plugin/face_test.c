@@ -186,7 +186,7 @@ static void site_jobcomp_is_read_without_a_market(void** state) {
 
 static void bid_without_settings_is_refused_and_a_job_is_not(void** state) {
   (void)state;
-  assert_int_equal(market_open("/nowhere/market.conf", "test", count_errors), 0);
+  assert_int_equal(market_open(market_face(), "/nowhere/market.conf", "test", count_errors), 0);
   market_submission_t submission = two_cpus_for_an_hour("5");
   assert_int_equal(submit(&submission).verdict, MARKET_REJECTED);
   submission.budget = NULL;
@@ -201,8 +201,8 @@ static void bid_goes_from_submission_to_bill(void** state) {
   smarket("account add physics --users=root");
   smarket("deposit physics 10");
   errors_logged = 0;
-  assert_int_equal(market_open(config, "test", count_errors), 0);
-  assert_int_equal(market_open("/nowhere/market.conf", "other", count_errors), 0);
+  assert_int_equal(market_open(market_face(), config, "test", count_errors), 0);
+  assert_int_equal(market_open(market_face(), "/nowhere/market.conf", "other", count_errors), 0);
 
   const market_submission_t bid = two_cpus_for_an_hour("5");
   const market_answer_t answer = submit_when_ready(&bid);
@@ -239,7 +239,7 @@ static void bid_goes_from_submission_to_bill(void** state) {
 
 static void text_too_long_for_its_buffer_is_cut_and_a_note_never(void** state) {
   (void)state;
-  assert_int_equal(market_open(config, "test", count_errors), 0);
+  assert_int_equal(market_open(market_face(), config, "test", count_errors), 0);
   const market_submission_t bid = two_cpus_for_an_hour("5");
   assert_int_equal(submit_when_ready(&bid).verdict, MARKET_ACCEPTED);
 
@@ -255,10 +255,25 @@ static void text_too_long_for_its_buffer_is_cut_and_a_note_never(void** state) {
   market_close(0);
 }
 
+static char said[COMMAND_SIZE];
+
+static void keep_error(int level, const char* line) {
+  if (level == MARKET_LOG_ERROR) snprintf(said, sizeof(said), "%s", line);
+}
+
+static void library_of_another_build_stays_closed(void** state) {
+  (void)state;
+  assert_int_equal(market_open(market_face() + 1, config, "test", keep_error), -1);
+  assert_non_null(strstr(said, "different builds"));
+  const market_submission_t bid = two_cpus_for_an_hour("5");
+  assert_int_equal(submit(&bid).verdict, MARKET_CLOSED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(closed_market_answers_and_does_nothing),
       cmocka_unit_test(site_jobcomp_is_read_without_a_market),
+      cmocka_unit_test(library_of_another_build_stays_closed),
       cmocka_unit_test(bid_without_settings_is_refused_and_a_job_is_not),
       cmocka_unit_test(bid_goes_from_submission_to_bill),
       cmocka_unit_test(text_too_long_for_its_buffer_is_cut_and_a_note_never),

@@ -166,8 +166,10 @@ void plugin_unload(plugin_handle_t handle) {
 
 // ---- the market ----
 
-int market_open(const char* config_path, const char* cluster_name, market_log_fn log) {
+int market_open(uint64_t face, const char* config_path, const char* cluster_name,
+                market_log_fn log) {
   (void)cluster_name;
+  assert_int_equal(face, market_face());
   assert_non_null(strstr(config_path, "market.conf"));
   log(MARKET_LOG_DEBUG, "open");
   atomic_fetch_add(&fakes.opened, 1);

@@ -135,7 +135,7 @@ open_physics() {
   "$LEDGER_FIXTURE" "$DIR/ledger.db"
   run smarket refund 1234 30 --note=goodwill
   [ "$status" -eq 0 ]
-  [ "$output" = "refunded 30.00 of job 1234" ]
+  [[ $output == "refunded 30.00 of job 1234, submitted 20"*" by "*"; physics: balance "* ]]
   split refund 1234 0.000001
   one_line_error
   split refund 1100 1
@@ -193,8 +193,36 @@ open_physics() {
   [ "$(id -u)" -eq 0 ] || skip "needs root"
   mkdir "$DIR/books" && chown 65534:65534 "$DIR/books"
   echo "database = \"$DIR/books/ledger.db\";" > "$DIR/market.conf"
+  echo 'slurmuser=nobody # as sites write it' > "$DIR/slurm.conf"
   smarket account add physics
   [ "$(stat -c %u:%a "$DIR/books/ledger.db")" = 65534:600 ]
+}
+
+@test "a ledger in the wrong hands gets no accounts, and check says so" {
+  [ "$(id -u)" -eq 0 ] || skip "needs root"
+  open_physics
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"fine"}'
+  wrong() {
+    split account add chemistry
+    one_line_error
+    [[ $err == *"$1"* ]]
+    run smarket check
+    [ "$status" -eq 1 ]
+    [[ $output == *"ledger       fault "*"$1"* ]]
+  }
+  chown nobody "$DIR/ledger.db"
+  wrong "belongs to nobody"
+  chown root "$DIR/ledger.db"
+  chmod 666 "$DIR/ledger.db"
+  wrong "mode 666 lets others"
+  chmod 600 "$DIR/ledger.db"
+  chmod 777 "$DIR"
+  wrong "replace the ledger"
+  chmod 700 "$DIR"
+  mv "$DIR/ledger.db" "$DIR/real.db" && ln -s real.db "$DIR/ledger.db"
+  wrong "a symbolic link"
+  rm "$DIR/ledger.db" && mv "$DIR/real.db" "$DIR/ledger.db"
+  smarket account add chemistry
 }
 
 @test "market.conf: --config, MARKET_CONF, beside SLURM_CONF" {
