@@ -75,6 +75,8 @@ std::uint32_t NodeChoice::tasks_on(const Shape& shape, const Node& node, std::ui
   if (node.mem_mb > 0) {
     if (shape.mem_per_node_mb > free_mem) return 0;
     if (shape.all_memory && free_mem < node.mem_mb) return 0;
+    const std::uint64_t all_cpus = at_least_one(node.cores) * threads;  // each with its memory
+    if (shape.exclusive && shape.mem_per_cpu_mb > free_mem / all_cpus) return 0;
     if (shape.mem_per_cpu_mb > 0)
       cores = std::min(cores, free_mem / shape.mem_per_cpu_mb / threads);
   }

@@ -98,6 +98,10 @@ TEST(SlurmCount, CoresAreWhole) {
       {"-n1 --mem=0", {.tasks = 1, .all_memory = true}, 2, 16000},
   };
   expect_counts(cases, {}, two_nodes(8, 2, 16000));
+  // A node of its own needs memory for all its CPUs.
+  EXPECT_THAT(
+      refusal({.tasks = 1, .mem_per_cpu_mb = 1001, .exclusive = true}, {}, two_nodes(8, 2, 16000)),
+      HasSubstr("--mem-per-cpu"));
 }
 
 TEST(SlurmCount, OneTaskOnEachCoreIsADefaultOfTheSite) {
