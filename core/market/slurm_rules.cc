@@ -152,7 +152,7 @@ Result<void> apply_cpus_per_gpu(SlurmRequest& request, const market_partition_ru
   std::uint64_t each = asked;
   if (asked == 0 && gpus.any() && !has_cpus_per_task) each = rules.def_cpus_per_gpu;
   if (each > 0 && size.tasks_per_gpu > 0)
-    return fail("--ntasks-per-gpu where DefCpuPerGPU is set cannot be priced: give -c too");
+    return fail("--ntasks-per-gpu where DefCpuPerGPU is set cannot be priced: give -c 1 too");
   if (each == 0) return {};
   const std::uint64_t per_task = total_of(gpus.per_task) * each;
   if (each > kMostCount || per_task > kMostCount)
@@ -304,6 +304,9 @@ Result<SlurmRequest> as_slurm_takes(const SizeOptions& size,
   }
   if (request.size.cpus_per_node > std::max<std::uint32_t>(request.size.cpus_per_task, 1))
     request.least_cpus = request.size.cpus_per_node;
+  // Slurm counts tasks for CPUs there, and allocates for fewer.
+  if (size.tasks_per_gpu > 0 && request.size.cpus_per_task > 1)
+    return fail("--ntasks-per-gpu cannot be priced with more than one CPU for a task: give -n");
   if (gpus->any() && request.least_cpus > 0) {
     return fail(
         "with GPUs, --mincpus and --mem above MaxMemPerCPU cannot be priced: ask for the CPUs with "

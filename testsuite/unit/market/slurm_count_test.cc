@@ -231,7 +231,9 @@ TEST(SlurmCount, GpusBringCpusAndMemory) {
                  {"-n4 -c1 --ntasks-per-gpu=2", from_tasks, 4, 1400}},
                 rules, plan);
   by_gpu.cpus_per_task = 0;
-  EXPECT_THAT(refusal(by_gpu, rules, plan), HasSubstr("--ntasks-per-gpu"));
+  EXPECT_THAT(refusal(by_gpu, rules, plan), HasSubstr("--ntasks-per-gpu where DefCpuPerGPU"));
+  by_gpu.cpus_per_task = 2;  // four tasks of two: Slurm gave 4 CPUs
+  EXPECT_THAT(refusal(by_gpu, rules, plan), HasSubstr("--ntasks-per-gpu cannot"));
   asked.tasks = 9;
   EXPECT_THAT(refusal(asked, rules, plan), HasSubstr("--cpus-per-gpu=4"));
   SizeOptions none{.tasks = 1};
