@@ -63,7 +63,7 @@ static uint16_t own_or_general(uint16_t own, uint16_t general) {
   return own == NO_VAL16 ? general : own;
 }
 
-static uint64_t find_default(List defaults, uint16_t kind) {
+static uint64_t find_default(market_list_t* defaults, uint16_t kind) {
   const job_defaults_t* found;
   list_itr_t* each;
   uint64_t value = 0;

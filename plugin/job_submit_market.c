@@ -140,8 +140,10 @@ static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* op
     submission->own = eligibility_own_accounts(submission->uid, arena);
   } else {  // eligibility_check() has asked Slurm
     const char** name = arena_array(arena, 1, sizeof(*name));
+    char* stored = arena_copy(arena, account);  // as Slurm stores names
 
-    *name = xstrtolower(arena_copy(arena, account));
+    xstrtolower(stored);
+    *name = stored;
     submission->own = (market_accounts_t){.names = name, .count = 1};
   }
 }
