@@ -84,8 +84,8 @@ setup() { cluster_adopt; }
 
 @test "no time limit, a past deadline, more than the cluster: one clear line each" {
   refused "time limit" games -A physics -n 1 --budget=1 --wrap true
-  refused "larger than the cluster" games -A physics -n 65 -t 1 --budget=1 --wrap true
-  refused "larger than the cluster" games -A physics -N 5 -t 1 --budget=1 --wrap true
+  refused "needs 65 CPUs, and partition main has 64" games -A physics -n 65 -t 1 --budget=1 --wrap true
+  refused "nodes" games -A physics -N 5 -t 1 --budget=1 --wrap true
 }
 
 @test "bad words are refused on the submit host" {
