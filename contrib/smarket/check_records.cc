@@ -49,7 +49,7 @@ Result<MarketsLiens> liens_of_market() {
       const auto amount = Money::parse(lien.value("lien", std::string()));
       if (!amount) return fail("the market's answer cannot be read");
       after = lien.value("job", after);
-      all.liens.push_back({after, lien.value("restart", 0u), lien.value("submitted", Time{0}),
+      all.liens.push_back({after, lien.value("restart", 0u), lien.value("bid", std::string()),
                            lien.value("account", std::string()), *amount});
     }
   }

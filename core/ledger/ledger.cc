@@ -64,8 +64,8 @@ Result<void> change(Database& database, Body&& body) {
 }  // namespace
 
 std::string SegmentKey::text() const {
-  return fmt::format("{}:{}:{}:{}{}{}", cluster, job_id, submitted, restart, bid.empty() ? "" : ":",
-                     bid);
+  if (bid.empty()) return fmt::format("{}:{}:{}:{}", cluster, job_id, submitted, restart);
+  return fmt::format("{}:{}:{}:{}", cluster, job_id, restart, bid);
 }
 
 Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -18,17 +18,18 @@
 
 namespace market::ledger {
 
-/// One run of one job: the unit that is billed. Stable over restarts of slurmctld. Slurm gives a
-/// job's number again when it was killed before it had saved the job, and may do so in the same
-/// second; so a run is known by its bid too.
+/// One run of one job: the unit that is billed. Stable over restarts of slurmctld. A job's number and
+/// second do not tell which: Slurm gives a number again when it was killed before it had saved the
+/// job, and it changes the submit time of a job that it requeues, not always together with the
+/// restart. A bid's token does.
 struct SegmentKey {
   std::string cluster;
   std::uint32_t job_id = 0;
   Time submitted = 0;
   std::uint32_t restart = 0;
   std::string bid{};  ///< the bid's token; "" of runs from before tokens were kept
-  /// "cluster:job:submit:restart:bid" (without ":bid" where that is not known), the stem of every
-  /// idempotency key of this run.
+  /// "cluster:job:restart:bid", or "cluster:job:submit:restart" where the bid is not known: the stem
+  /// of every idempotency key of this run.
   std::string text() const;
   auto operator<=>(const SegmentKey&) const = default;
 };

@@ -15,14 +15,14 @@ namespace {
 
 constexpr Time kSkew = 1;  // seconds by which two looks at the clock differ
 
-using RunId = std::tuple<std::uint32_t, Time, std::uint32_t>;  // job, submit, restart
+using RunId = std::tuple<std::uint32_t, std::uint32_t, std::string>;  // job, restart, bid
 
 RunId id_of(const Segment& run) {
-  return {run.key.job_id, run.key.submitted, run.key.restart};
+  return {run.key.job_id, run.key.restart, run.key.bid};
 }
 
 std::string name_of(const RunId& run) {
-  return fmt::format("job {} (run {})", std::get<0>(run), std::get<2>(run));
+  return fmt::format("job {} (run {})", std::get<0>(run), std::get<1>(run));
 }
 
 /// What the market's bill in AdminComment says was charged; nothing when the text is the site's.
@@ -55,8 +55,9 @@ std::vector<std::string> compare_liens(const std::vector<OpenLien>& books,
   for (const OpenLien& lien : books) open.emplace(id_of(lien.segment), &lien.segment);
   std::vector<std::string> faults;
   for (const LiveLien& live : market) {
-    const RunId id{live.job_id, live.submitted, live.restart};
-    const auto found = open.find(id);
+    const RunId id{live.job_id, live.restart, live.bid};
+    auto found = open.find(id);
+    if (found == open.end()) found = open.find({live.job_id, live.restart, ""});
     if (found == open.end()) {
       faults.push_back(fmt::format("{}: {} on {} should be set aside, the books have no lien",
                                    name_of(id), live.amount.to_string(), live.account));

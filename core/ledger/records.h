@@ -14,8 +14,7 @@ namespace market::ledger {
 /// What is set aside for a job, as the market says.
 struct LiveLien {
   std::uint32_t job_id = 0, restart = 0;
-  Time submitted = 0;
-  std::string account;
+  std::string bid, account;
   Money amount;
 };
 

@@ -236,7 +236,8 @@ void Market::outcome(const Queued& queued, ledger::Outcome result) {
   const ledger::SegmentKey* run = run_of_lien(queued.operation);
   if (run == nullptr || found == jobs_.end()) return;
   Job& job = found->second;
-  if (*run != run_key(cluster_name_, job)) return;  // of a run before, or of the number's last job
+  if (run->text() != run_key(cluster_name_, job).text())
+    return;  // of a run before, or of the number's last job
   job.lien = queued.previous_lien;
   job.revoked = job.phase == Phase::kConfirmed;
 }

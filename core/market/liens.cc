@@ -136,7 +136,7 @@ nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
   Json liens = Json::array();
   for (std::size_t i = 0; i < std::min(jobs.size(), kLiensInAnAnswer); ++i) {
     liens.push_back(Json{{"job", jobs[i]->id},
-                         {"submitted", jobs[i]->submitted},
+                         {"bid", jobs[i]->token},
                          {"restart", jobs[i]->restart},
                          {"account", jobs[i]->lien_account},
                          {"lien", jobs[i]->lien.to_string()}});

@@ -49,6 +49,17 @@ TEST_F(Numbers, TwoBidsOfOneNumberAndSecondAreTwoRuns) {
   EXPECT_EQ(posted("biology"), credits("93"));
 }
 
+// Slurm changes the submit time of a job that it requeues, perhaps after its restart was seen.
+TEST_F(Numbers, ARunIsTheSameWhateverItsSubmitTime) {
+  apply_one(ledger, PlaceLien{run("a", "physics", "5", 0, 1)});
+  EXPECT_EQ(apply_one(ledger, PlaceLien{run("a", "physics", "5", 27, 1)}), Outcome::kAlreadyDone);
+  settle(run("a", "physics", "5", 27, 1));
+  EXPECT_EQ(apply_one(ledger, settled(run("a", "physics", "5", 0, 1), credits("5"))),
+            Outcome::kAlreadyDone);
+  EXPECT_EQ(posted("physics"), credits("95"));
+  ASSERT_EQ(ledger.segments({})->size(), 1u);
+}
+
 TEST_F(Numbers, ALienOfAnotherBidIsNotTouched) {
   apply_one(ledger, PlaceLien{run("a", "physics", "5")});
   apply_one(ledger, VoidLien{run("b", "physics", "5").key, ""});

@@ -35,6 +35,7 @@ class Operations : public testing::Test {
 
 TEST_F(Operations, TheKeyOfARunIsItsFourParts) {
   EXPECT_EQ((SegmentKey{"c1", 7, 1800000000, 2}.text()), "c1:7:1800000000:2");
+  EXPECT_EQ((SegmentKey{"c1", 7, 1800000000, 2, "5f2a"}.text()), "c1:7:2:5f2a");
 }
 
 TEST_F(Operations, ALienIsSetAsideAndThenCharged) {

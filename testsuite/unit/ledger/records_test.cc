@@ -17,11 +17,13 @@ using testing::IsEmpty;
 constexpr Time kSubmit = kNow - 100;  // as run_of() says
 
 OpenLien lien(std::uint32_t job, const char* amount) {
-  return {run_of(job, "physics", credits(amount))};
+  Segment run = run_of(job, "physics", credits(amount));
+  run.key.bid = "a";
+  return {run};
 }
 
 LiveLien live(std::uint32_t job, const char* amount, const char* account = "physics") {
-  return {job, 0, kSubmit, account, credits(amount)};
+  return {job, 0, "a", account, credits(amount)};
 }
 
 SlurmRuns slurm(std::initializer_list<SlurmRun> list) {
@@ -32,6 +34,10 @@ SlurmRuns slurm(std::initializer_list<SlurmRun> list) {
 
 TEST(Liens, ThatAgreeAreNoFault) {
   EXPECT_THAT(compare_liens({lien(1, "5"), lien(2, "3")}, {live(2, "3"), live(1, "5")}), IsEmpty());
+}
+
+TEST(Liens, FromBeforeBidsWereKeptAgreeToo) {
+  EXPECT_THAT(compare_liens({{run_of(1, "physics", credits("5"))}}, {live(1, "5")}), IsEmpty());
 }
 
 TEST(Liens, EachKindOfDifferenceIsNamed) {
@@ -45,7 +51,7 @@ TEST(Liens, EachKindOfDifferenceIsNamed) {
   EXPECT_THAT(compare_liens({lien(1, "5")}, {live(1, "5", "biology")}),
               ElementsAre(HasSubstr("on biology should be set aside")));
   LiveLien later = live(1, "5");
-  later.submitted += 1;
+  later.bid = "b";
   EXPECT_EQ(compare_liens({lien(1, "5")}, {later}).size(), 2u) << "another job of that number";
 }
 

@@ -121,6 +121,22 @@ class Requeue : public NumbersAgain {
   FakeJob saved;
 };
 
+// Slurm dates the requeue anew after the market has seen the new run.
+TEST_F(Requeue, IsOneRunWhateverItsSubmitTime) {
+  FakeJob& job = world.job(id);
+  job.restart = 1;
+  world.step();
+  world.sync();
+  job.submit += 27;
+  world.advance(kStart + 1200);
+  EXPECT_EQ(job.state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("98"));
+  world.crash();  // the end is told again from the job's note
+  world.advance(kStart + 1500);
+  EXPECT_EQ(world.balance("physics").posted, credits("98"));
+  world.expect_balanced();
+}
+
 TEST_F(Requeue, ThatIsForgottenIsBilledWhenItCompletes) {
   world.crash();
   world.sync();
