@@ -11,7 +11,8 @@ namespace example {
 using market::LiveBid;
 using market::Standing;
 
-HighestBidder::HighestBidder(const market::Config& config) : floor_(config.floor_price / 3600) {}
+HighestBidder::HighestBidder(const market::MarketSettings& config)
+    : floor_(config.floor_price / 3600) {}
 
 void HighestBidder::update(const market::Capacity&, market::Time) {}
 
@@ -42,7 +43,7 @@ std::vector<Standing> HighestBidder::auction(std::span<const LiveBid> bids,
 }
 
 bool add_highest_bidder() {
-  return market::add_mechanism("highest_bidder", [](const market::Config& config) {
+  return market::add_mechanism("highest_bidder", [](const market::MarketSettings& config) {
     return std::unique_ptr<market::Mechanism>(std::make_unique<HighestBidder>(config));
   });
 }

@@ -9,7 +9,7 @@ namespace example {
 
 class HighestBidder final : public market::Auction {
  public:
-  explicit HighestBidder(const market::Config& config);
+  explicit HighestBidder(const market::MarketSettings& config);
   std::string_view rule() const override { return "highest_bidder/1"; }
   void update(const market::Capacity& capacity, market::Time now) override;
   std::vector<market::Standing> auction(std::span<const market::LiveBid> bids,

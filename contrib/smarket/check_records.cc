@@ -123,12 +123,7 @@ Finding check_charges(const ledger::Ledger& books, const std::string& cluster) {
   const Lines differences = ledger::compare_charges(*runs, *slurm, has_database, compared);
   const auto charged = std::count_if(
       runs->begin(), runs->end(), [](const ledger::Segment& run) { return run.charged > Money(); });
-  if (!differences.empty() && has_database) return {"charges", Verdict::kFault, shown(differences)};
-  if (!differences.empty()) {
-    return {"charges", Verdict::kWarning,
-            "there is no slurmdbd, and slurmctld forgets runs when it is killed: " +
-                shown(differences)};
-  }
+  if (!differences.empty()) return {"charges", Verdict::kFault, shown(differences)};
   std::string text = fmt::format("{} of {} runs charged within a day compared with {}", compared,
                                  charged, has_database ? "slurmdbd" : "slurmctld's memory");
   if (!has_database)

@@ -140,6 +140,12 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   prices_verb->add_option("-p,--partition", line.partition, "Partition");
   choose(prices_verb, line, [&line] { return prices(line.common, line.partition); });
 
+  CLI::App* show = add_verb(app, "show", "What there is");
+  show->require_subcommand(1);
+  CLI::App* show_markets_verb =
+      add_verb(*show, "markets", "The markets, their rules, partitions and price levels");
+  choose(show_markets_verb, line, [&line] { return show_markets(line.common); });
+
   CLI::App* rebid_verb = add_verb(app, "rebid", "Change the bid of a pending job");
   rebid_verb->add_option("JOBID", line.rebid.job, "The job, or ARRAY_TASK")->required();
   rebid_verb->add_option("--budget", line.rebid.budget, "New budget in credits");

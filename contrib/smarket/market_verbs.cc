@@ -140,6 +140,33 @@ int prices(const Common& common, const std::string& partition) {
   return ask_and_show(common, nlohmann::json{{"verb", "prices"}, {"partition", partition}});
 }
 
+int show_markets(const Common& common) {
+  const auto answer = ask_market({{"verb", "markets"}});
+  if (!answer) return complain(answer.error());
+  if (common.json) {
+    print_json(*answer);
+    return kSuccess;
+  }
+  const auto price = [](const nlohmann::json& market, const char* key) {
+    return market.contains(key) ? fmt::format("{:.4f}", market[key].get<double>()) : "-";
+  };
+  Table table({{"MARKET", false},
+               {"RULE", false},
+               {"PARTITIONS", false},
+               {"BIDS", true},
+               {"NOW", true},
+               {"CHEAPEST", true},
+               {"SPENT/HOUR", true}});
+  for (const auto& market : answer->at("markets")) {
+    std::vector<std::string> partitions = market.at("partitions");
+    table.add({market.at("name"), market.at("rule"), fmt::format("{}", fmt::join(partitions, ",")),
+               fmt::to_string(market.at("live").get<int>()), price(market, "now"),
+               price(market, "cheapest"), price(market, "spent_per_hour")});
+  }
+  fmt::print("{}", table.text());
+  return kSuccess;
+}
+
 int rebid(const Common& common, const RebidArguments& arguments) {
   return ask_and_show(common, rebid_query(arguments));
 }

@@ -52,6 +52,7 @@ int refund(const Common& common, const RefundArguments& arguments);
 int quote(const Common& common, const QuoteArguments& arguments);
 int why(const Common& common, const std::string& job);
 int prices(const Common& common, const std::string& partition);
+int show_markets(const Common& common);
 int rebid(const Common& common, const RebidArguments& arguments);
 
 // check.cc

@@ -28,6 +28,7 @@ constexpr Time kDay = 86400;
 constexpr Time kTenYears = 3650 * kDay;
 constexpr double kHighestPrice = 1e6;
 constexpr double kLargestWeight = 1e6;
+constexpr double kHighestFactor = 1000;
 constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr std::size_t kLongestSeed = 256;
 constexpr Time kMostSlots = 100'000;
@@ -66,41 +67,30 @@ void read_seed(Section& root, Config& config) {
   }
 }
 
+void read_partitions(Section& section, MarketSettings& market) {
+  section.texts("partitions", market.partitions);
+  for (const std::string& name : market.partitions) {
+    const bool repeated = std::count(market.partitions.begin(), market.partitions.end(), name) > 1;
+    if (!is_plain_text(name, 256) || repeated) {
+      section.fault("partitions", "names of partitions, each once; [] means all");
+    }
+  }
+}
+
+// What is the same for all markets.
 void read_general(Section& root, Config& config) {
-  static constexpr std::array<Name<UnbidJobs>, 2> kUnbid{
-      {{"best_effort", UnbidJobs::kBestEffort}, {"refuse", UnbidJobs::kRefuse}}};
   static constexpr std::array<Name<OnError>, 2> kOnError{
       {{"unbilled", OnError::kUnbilled}, {"refuse", OnError::kRefuse}}};
-  static constexpr std::array<Name<NoFunds>, 2> kNoFunds{
-      {{"refuse", NoFunds::kRefuse}, {"wait", NoFunds::kWait}}};
-  static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
-      {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
-
-  static constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
 
   root.text("database", config.database);
   if (config.database.empty() || config.database.front() != '/') {
     root.fault("database", "the absolute path of the ledger's file, in quotes");
   }
-  choose(root, "mechanism", mechanism_names(), config.mechanism);
   root.text("currency", config.currency);
   if (!is_plain_text(config.currency, 32)) root.fault("currency", "a word of at most 32 letters");
   read_seed(root, config);
-  root.texts("partitions", config.partitions);
-  for (const std::string& name : config.partitions) {
-    const bool repeated = std::count(config.partitions.begin(), config.partitions.end(), name) > 1;
-    if (!is_plain_text(name, 256) || repeated) {
-      root.fault("partitions", "names of partitions, each once; [] means all");
-    }
-  }
-  root.choice<UnbidJobs>("unbid", kUnbid, config.unbid);
   root.choice<OnError>("on_error", kOnError, config.on_error);
-  root.choice<NoFunds>("no_funds", kNoFunds, config.no_funds);
-  root.choice<ArrayFunding>("arrays", kArrays, config.arrays);
-  root.integer("max_array_tasks", 1, 100'000, config.max_array_tasks);
-  root.integer("priority", 1, 1'000'000'000, config.priority);
-  if (root.has("bill_in_admin_comment"))
-    root.choice<bool>("bill_in_admin_comment", kYesNo, config.bill_in_admin_comment.emplace());
+  root.duration("refund_window", 0, kTenYears, config.refund_window);
   root.text("jobcomp", config.jobcomp);
   const bool plugin_name =
       config.jobcomp.rfind("jobcomp/", 0) == 0 && is_plain_text(config.jobcomp, 64);
@@ -109,13 +99,32 @@ void read_general(Section& root, Config& config) {
   }
 }
 
-void read_charges(Section& root, Config& config) {
+void read_bids(Section& section, MarketSettings& market) {
+  static constexpr std::array<Name<UnbidJobs>, 2> kUnbid{
+      {{"best_effort", UnbidJobs::kBestEffort}, {"refuse", UnbidJobs::kRefuse}}};
+  static constexpr std::array<Name<NoFunds>, 2> kNoFunds{
+      {{"refuse", NoFunds::kRefuse}, {"wait", NoFunds::kWait}}};
+  static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
+      {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
+  static constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
+
+  choose(section, "mechanism", mechanism_names(), market.mechanism);
+  read_partitions(section, market);
+  section.choice<UnbidJobs>("unbid", kUnbid, market.unbid);
+  section.choice<NoFunds>("no_funds", kNoFunds, market.no_funds);
+  section.choice<ArrayFunding>("arrays", kArrays, market.arrays);
+  section.integer("max_array_tasks", 1, 100'000, market.max_array_tasks);
+  section.integer("priority", 1, 1'000'000'000, market.priority);
+  if (section.has("bill_in_admin_comment"))
+    section.choice<bool>("bill_in_admin_comment", kYesNo, market.bill_in_admin_comment.emplace());
+}
+
+void read_charges(Section& root, MarketSettings& config) {
   static constexpr std::array<Name<ChargeBasis>, 2> kBasis{
       {{"reserved", ChargeBasis::kReserved}, {"used", ChargeBasis::kUsed}}};
   static constexpr std::array<Name<EndRule>, 3> kRules{
       {{"charge", EndRule::kCharge}, {"free", EndRule::kFree}, {"refund", EndRule::kRefund}}};
   root.choice<ChargeBasis>("charge", kBasis, config.charge_basis);
-  root.duration("refund_window", 0, kTenYears, config.refund_window);
   auto ends = root.group("ends");
   if (!ends) return;
   const std::pair<const char*, EndRule*> keys[] = {
@@ -131,7 +140,7 @@ void read_charges(Section& root, Config& config) {
   ends->refuse_unknown_keys();
 }
 
-void read_weights(Section& prices, Config& config) {
+void read_weights(Section& prices, MarketSettings& config) {
   if (!prices.has("weights")) return;
   config.weights.clear();
   bool any = false;
@@ -155,7 +164,7 @@ void read_weights(Section& prices, Config& config) {
   if (!any) prices.fault("weights", "at least one weight above 0");
 }
 
-void read_prices(Section& root, Config& config) {
+void read_prices(Section& root, MarketSettings& config) {
   static constexpr std::array<Name<BillingRule>, 2> kRules{
       {{"sum", BillingRule::kSum}, {"max_tres", BillingRule::kMaxTres}}};
   auto prices = root.group("prices");
@@ -172,7 +181,25 @@ void read_prices(Section& root, Config& config) {
   prices->refuse_unknown_keys();
 }
 
-void read_contracts(Section& root, Config& config) {
+// What multiplies the prices of a partition.
+void read_rates(Section& section, MarketSettings& market) {
+  if (!section.has("rates")) return;
+  market.rates.clear();
+  for (Section& entry : section.groups("rates")) {
+    std::string partition;
+    double factor = 0;
+    entry.text("partition", partition);
+    entry.decimal("factor", kHighestFactor, factor);
+    if (!is_plain_text(partition, 256) || market.rates.contains(partition))
+      entry.fault("partition", "the name of a partition, each once");
+    if (!entry.has("factor") || factor <= 0)
+      entry.fault("factor", fmt::format("above 0 and at most {}, such as \"1.5\"", kHighestFactor));
+    entry.refuse_unknown_keys();
+    market.rates.emplace(std::move(partition), factor);
+  }
+}
+
+void read_contracts(Section& root, MarketSettings& config) {
   static constexpr std::array<Name<ContractFloor>, 2> kFloors{
       {{"site", ContractFloor::kSite}, {"none", ContractFloor::kNone}}};
   auto contracts = root.group("contracts");
@@ -181,7 +208,8 @@ void read_contracts(Section& root, Config& config) {
   contracts->refuse_unknown_keys();
 }
 
-void read_planning(Section& root, Config& config) {
+// `all_markets`: what of planning is the same for all markets; null in the section of one market.
+void read_planning(Section& root, MarketSettings& config, Config* all_markets) {
   auto planning = root.group("planning");
   if (!planning) return;
   planning->duration("slot", 10, kDay, config.slot);
@@ -200,11 +228,12 @@ void read_planning(Section& root, Config& config) {
                     fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
   }
   planning->duration("auction_period", 1, kHour, config.auction_period);
-  planning->integer("interval_ms", 100, 60'000, config.interval_ms);
+  if (all_markets != nullptr)
+    planning->integer("interval_ms", 100, 60'000, all_markets->interval_ms);
   planning->refuse_unknown_keys();
 }
 
-void read_predictor(Section& root, Config& config) {
+void read_predictor(Section& root, MarketSettings& config) {
   auto predictor = root.group("predictor");
   if (!predictor) return;
   choose(*predictor, "method", kPredictors, config.predictor);
@@ -223,15 +252,91 @@ void read_predictor(Section& root, Config& config) {
 
 }  // namespace
 
-double Config::weight_of(std::string_view tres) const {
-  const auto find = [this](std::string_view name) {
+double MarketSettings::weight_of(std::string_view tres) const {
+  const auto find = [this](std::string_view wanted) {
     return std::find_if(weights.begin(), weights.end(),
-                        [name](const TresWeight& weight) { return weight.tres == name; });
+                        [wanted](const TresWeight& weight) { return weight.tres == wanted; });
   };
   auto found = find(tres);
   if (found == weights.end()) found = find(tres.substr(0, tres.find(':')));
   return found == weights.end() ? 0 : found->weight;
 }
+
+double MarketSettings::rate_of(std::string_view partition) const {
+  const auto rate = rates.find(partition);
+  return rate == rates.end() ? 1 : rate->second;
+}
+
+bool MarketSettings::trades(std::string_view partition) const {
+  return partitions.empty() ||
+         std::find(partitions.begin(), partitions.end(), partition) != partitions.end();
+}
+
+std::vector<MarketSettings> Config::all_markets() const {
+  return markets.empty() ? std::vector<MarketSettings>{*this} : markets;
+}
+
+namespace {
+
+void read_market(Section& section, MarketSettings& market, Config* all_markets) {
+  read_bids(section, market);
+  read_charges(section, market);
+  read_prices(section, market);
+  read_rates(section, market);
+  read_contracts(section, market);
+  read_owners(section, kHighestPrice, market);
+  read_resources(section, market);
+  read_planning(section, market, all_markets);
+  read_predictor(section, market);
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+// A partition sold in two markets would have two prices for the same nodes.
+void refuse_shared_partitions(Section& section, const Config& config,
+                              const MarketSettings& market) {
+  if (market.partitions.empty())
+    section.fault("partitions", "the partitions of this market, at least one");
+  for (const auto& [partition, factor] : market.rates) {
+    if (!market.trades(partition))
+      section.fault("rates", fmt::format("partition {} is not of this market", partition));
+  }
+  for (const MarketSettings& other : config.markets) {
+    for (const std::string& partition : market.partitions) {
+      if (other.trades(partition))
+        section.fault("partitions", fmt::format("partition {} is of market {}: each partition in "
+                                                "one market",
+                                                partition, other.name));
+    }
+  }
+}
+
+void read_markets(Section& root, Config& config) {
+  if (!root.has("markets")) return;
+  if (!config.partitions.empty())
+    root.fault("partitions", "nothing beside markets: each market names its own");
+  for (Section& section : root.groups("markets")) {
+    MarketSettings market = config;
+    market.name.clear();
+    section.text("name", market.name);
+    const bool repeated =
+        std::any_of(config.markets.begin(), config.markets.end(),
+                    [&market](const MarketSettings& other) { return other.name == market.name; });
+    if (!is_word(market.name) || repeated)
+      section.fault("name", "a name of at most 32 of a-z, 0-9, _ and -, each once");
+    read_market(section, market, nullptr);
+    refuse_shared_partitions(section, config, market);
+    section.refuse_unknown_keys();
+    config.markets.push_back(std::move(market));
+  }
+  if (config.markets.empty()) root.fault("markets", "a list of at least one market in ( )");
+}
+
+}  // namespace
 
 Result<Config> load_config(const std::string& path) {
   Document document(path);
@@ -240,13 +345,8 @@ Result<Config> load_config(const std::string& path) {
   config.file = path;
   Section root(document, document.root(), "");
   read_general(root, config);
-  read_charges(root, config);
-  read_prices(root, config);
-  read_contracts(root, config);
-  read_owners(root, kHighestPrice, config);
-  read_resources(root, config);
-  read_planning(root, config);
-  read_predictor(root, config);
+  read_market(root, config, &config);
+  read_markets(root, config);
   root.refuse_unknown_keys();
   if (document.first_fault()) return tl::make_unexpected(*document.first_fault());
   return config;

@@ -68,22 +68,20 @@ struct Ends {
       EndRule::kRefund;  ///< ended after the promised completion through no fault of the job
 };
 
-struct Config {
-  std::string file;      ///< where it was read from
-  std::string database;  ///< path of the ledger
-  std::string mechanism = "era";
-  std::string currency = "credits";
-  std::string seed;  ///< of all draws; empty: the one that the ledger keeps. Never shown
+/// One market: some partitions, one rule, its own prices and plans.
+struct MarketSettings {
+  std::string name = "market";
   std::vector<std::string> partitions;  ///< that trade; empty: all
+  std::string mechanism = "era";
+  std::string currency = "credits";  ///< of all markets
+  std::string seed;  ///< of all draws; empty: the one that the ledger keeps. Never shown
   UnbidJobs unbid = UnbidJobs::kBestEffort;
-  OnError on_error = OnError::kRefuse;
   NoFunds no_funds = NoFunds::kRefuse;
   ArrayFunding arrays = ArrayFunding::kWhole;
   std::uint32_t max_array_tasks = 100;
 
   ChargeBasis charge_basis = ChargeBasis::kReserved;
   Ends ends;
-  Time refund_window = Time{14} * 86400;
 
   BillingRule billing_rule = BillingRule::kSum;
   std::vector<TresWeight> weights = {{"cpu", 1.0}};
@@ -93,6 +91,10 @@ struct Config {
   ContractFloor contract_floor = ContractFloor::kSite;  ///< whether contracts keep to floor_price
   double late_penalty =
       0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
+
+  /// What multiplies posted prices, by partition; of those that are missing: 1.
+  std::map<std::string, double, std::less<>> rates;
+  double rate_of(std::string_view partition) const;
 
   std::map<std::string, NodeOwner, std::less<>> owners;  ///< by node; those of the site are missing
 
@@ -104,7 +106,6 @@ struct Config {
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
   Time auction_period = 10;       ///< seconds between two auctions over the live bids
-  std::uint32_t interval_ms = 1000;  ///< between two passes of the market's thread
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";
@@ -114,11 +115,25 @@ struct Config {
   /// Whether AdminComment tells what an ended run cost; not set: unless its rule is abacus's.
   std::optional<bool> bill_in_admin_comment;
 
-  std::string jobcomp;  ///< the site's own jobcomp plugin; empty: none
-
   /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu",
   /// unknown names weigh 0.
   double weight_of(std::string_view tres) const;
+  /// Whether bids in this partition are the market's.
+  bool trades(std::string_view partition) const;
+};
+
+/// A whole file. What it holds of MarketSettings itself are the defaults of its markets.
+struct Config : MarketSettings {
+  std::string file;      ///< where it was read from
+  std::string database;  ///< path of the ledger
+  OnError on_error = OnError::kRefuse;
+  Time refund_window = Time{14} * 86400;
+  std::uint32_t interval_ms = 1000;     ///< between two passes of the market's thread
+  std::string jobcomp;                  ///< the site's own jobcomp plugin; empty: none
+  std::vector<MarketSettings> markets;  ///< empty: the defaults are the one market
+
+  /// The markets, at least one.
+  std::vector<MarketSettings> all_markets() const;
 };
 
 /// Reads and validates a file with libconfig. Money, prices, weights are quoted decimal strings and

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 65536;  // as many as Slurm has in one cluster
 
-void read_nodes(Section& section, const NodeOwner& owner, Config& config) {
+void read_nodes(Section& section, const NodeOwner& owner, MarketSettings& config) {
   std::string written;
   section.text("nodes", written);
   const auto names = expand_hostlist(written, kMostNodes);
@@ -29,8 +29,9 @@ void read_nodes(Section& section, const NodeOwner& owner, Config& config) {
 
 }  // namespace
 
-void read_owners(Section& root, double highest, Config& config) {
+void read_owners(Section& root, double highest, MarketSettings& config) {
   if (!root.has("owners")) return;
+  config.owners.clear();  // a market's own list replaces the default one
   for (Section& section : root.groups("owners")) {
     NodeOwner owner;
     section.text("account", owner.account);

@@ -9,6 +9,6 @@ namespace market::config {
 
 /// Reads `owners`, validated, into `config`; faults are noted in the document of `root`. Prices go
 /// up to `highest`.
-void read_owners(Section& root, double highest, Config& config);
+void read_owners(Section& root, double highest, MarketSettings& config);
 
 }  // namespace market::config

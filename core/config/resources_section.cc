@@ -39,7 +39,7 @@ std::vector<ResourceAmount> read_amounts(Section& root, const char* key, Test is
   return amounts;
 }
 
-void read_configuration(Section& section, Config& config) {
+void read_configuration(Section& section, MarketSettings& config) {
   ResourceConfiguration configuration;
   section.text("name", configuration.name);
   const bool repeated = std::any_of(
@@ -74,12 +74,13 @@ bool is_virtual(std::string_view name) {
   return name.starts_with(kVirtual) && name.size() > kVirtual.size() && is_word(name);
 }
 
-void read_resources(Section& root, Config& config) {
+void read_resources(Section& root, MarketSettings& config) {
   if (root.has("virtual_resources")) {
     config.virtual_resources =
         read_amounts(root, "virtual_resources", is_virtual, "virtual/NAME such as virtual/nvlink");
   }
   if (!root.has("configurations")) return;
+  config.configurations.clear();  // a market's own list replaces the default one
   for (Section& section : root.groups("configurations")) read_configuration(section, config);
 }
 

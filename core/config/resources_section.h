@@ -17,6 +17,6 @@ bool is_virtual(std::string_view name);
 
 /// Reads `configurations` and `virtual_resources`, validated, into `config`; faults are noted in
 /// the document of `root`.
-void read_resources(Section& root, Config& config);
+void read_resources(Section& root, MarketSettings& config);
 
 }  // namespace market::config

@@ -41,8 +41,9 @@ Outcome store(Database& database, const RecordBid& record, const std::string& id
   database
       .prepare(
           "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
-          "account, uid, accepted, price, mechanism) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?) "
+          "account, uid, accepted, price, mechanism, cluster) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, "
+          "?, ?, ?, ?) "
           "ON CONFLICT (id) DO UPDATE SET submitted = excluded.submitted, earliest = "
           "excluded.earliest, deadline = excluded.deadline, duration = excluded.duration, tres = "
           "excluded.tres, value = excluded.value, partition = excluded.partition, account = "
@@ -61,6 +62,7 @@ Outcome store(Database& database, const RecordBid& record, const std::string& id
       .bind(std::int64_t{record.accepted})
       .bind(record.price.micro())
       .bind(record.mechanism)
+      .bind(record.cluster)
       .run();
   return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
 }
@@ -84,16 +86,18 @@ Outcome forget_bid(Database& database, const ForgetBid& operation) {
 
 // Rows with `accepted` 0 under another id are bids that were taken back, or refused ones from
 // before refused bids were limited.
-std::vector<PastBid> read_past_bids(Database& database, Time since, Time until) {
+std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
+                                    Time until) {
   Statement query = database.prepare(
-      "SELECT submitted, earliest, deadline, duration, tres, value FROM bid WHERE submitted >= ? "
-      "AND submitted < ? AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') ORDER BY submitted, "
+      "SELECT submitted, earliest, deadline, duration, tres, value, partition FROM bid WHERE "
+      "submitted >= ? AND submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, "
+      "8) = 'refused:') ORDER BY submitted, "
       "id");
-  query.bind(since).bind(until);
+  query.bind(since).bind(until).bind(cluster);
   std::vector<PastBid> bids;
   while (query.step()) {
     bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
-                    decode_tres(query.text(4)), query.real(5)});
+                    decode_tres(query.text(4)), query.real(5), query.text(6)});
   }
   return bids;
 }

@@ -113,7 +113,8 @@ std::vector<Submission> read_submissions(Database& database, const std::string& 
 /// What demand prediction learns from (RecordBid, ForgetBid, Ledger::past_bids).
 Outcome record_bid(Database& database, const RecordBid& record);
 Outcome forget_bid(Database& database, const ForgetBid& operation);
-std::vector<PastBid> read_past_bids(Database& database, Time since, Time until);
+std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
+                                    Time until);
 
 /// Recomputes the books from the transfers (Ledger::check).
 CheckReport check_books(Database& database);

@@ -189,9 +189,9 @@ class Ledger {
   // Reading.
   Result<std::vector<AccountInfo>> accounts() const;
   Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
-  /// The bids made in [since, until) that demand prediction learns from, in the order of their
-  /// times.
-  Result<std::vector<PastBid>> past_bids(Time since, Time until) const;
+  /// The bids of a cluster made in [since, until) that demand prediction learns from, in the order
+  /// of their times.
+  Result<std::vector<PastBid>> past_bids(const std::string& cluster, Time since, Time until) const;
   Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
   /// What was charged under a job's number, oldest first.
   Result<std::vector<Submission>> submissions(const std::string& cluster,

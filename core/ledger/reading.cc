@@ -119,9 +119,10 @@ Result<std::vector<OpenLien>> Ledger::open_liens(const std::string& cluster) con
   });
 }
 
-Result<std::vector<PastBid>> Ledger::past_bids(Time since, Time until) const {
+Result<std::vector<PastBid>> Ledger::past_bids(const std::string& cluster, Time since,
+                                               Time until) const {
   Database& database = *impl_->database;
-  return guarded([&] { return read_past_bids(database, since, until); });
+  return guarded([&] { return read_past_bids(database, cluster, since, until); });
 }
 
 Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const {

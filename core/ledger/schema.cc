@@ -127,10 +127,12 @@ CREATE TABLE bid (
 CREATE INDEX bid_submitted ON bid (submitted);
 )sql";
 
-// Runs are known by their bid too; of older ones the bid is not known. The seed is what all draws
+// Runs are known by their bid too; of older ones the bid is not known. Bids are learned from by
+// their own cluster; older ones do not tell theirs and teach every cluster. The seed is what all draws
 // come from where market.conf names none; it is drawn once, by the system's generator.
 constexpr const char* kSchema2 = R"sql(
 ALTER TABLE segment ADD COLUMN bid TEXT NOT NULL DEFAULT '';
+ALTER TABLE bid ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
 CREATE TABLE seed (
   id     INTEGER PRIMARY KEY CHECK (id = 1),
   value  TEXT NOT NULL CHECK (length(value) = 64)

@@ -65,10 +65,10 @@ Answer Market::unavailable(const char* what) const {
 }
 
 bool Market::refuses_unbid(std::string_view partitions) const {
-  if (!has_config_ || config_.unbid == UnbidJobs::kBestEffort) return false;
   while (true) {
     const std::size_t comma = partitions.find(',');
-    if (trades(partitions.substr(0, comma))) return true;
+    const std::string_view name = partitions.substr(0, comma);
+    if (trades(name) && exchange_of(name).settings.unbid == UnbidJobs::kRefuse) return true;
     if (comma == std::string_view::npos) return false;
     partitions.remove_prefix(comma + 1);
   }
@@ -85,11 +85,6 @@ Answer Market::without_bid(const market_submission_t& submission) const {
   return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
 }
 
-bool Market::trades(const Config& config, std::string_view partition) {
-  const auto& names = config.partitions;
-  return names.empty() || std::find(names.begin(), names.end(), partition) != names.end();
-}
-
 Result<const Market::Partition*> Market::check_partition(std::string_view names) const {
   if (names.find(',') != std::string_view::npos) {
     return fail(fmt::format("a job with a bid goes to one partition, not to {}", printable(names)));
@@ -102,6 +97,10 @@ Result<const Market::Partition*> Market::check_partition(std::string_view names)
   if (!trades(partition->name)) {
     return fail(
         fmt::format("partition {} takes no bids: leave out --budget and --value", partition->name));
+  }
+  if (const std::string& why = exchange_of(partition->name).refusal; !why.empty()) {
+    return fail(fmt::format("partition {} takes no bids now: {}; the admin must mend market.conf",
+                            partition->name, why));
   }
   if (!partition->up) return fail(fmt::format("partition {} is down", partition->name));
   return partition;
@@ -121,10 +120,11 @@ Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& pa
 // The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
 // are in time too.
 Result<void> Market::check_window(Request& request, Time begin, Time deadline, Time now) const {
+  const MarketSettings& settings = exchange_of(request).settings;
   begin = std::min(begin, kFarthest);
   request.earliest = std::max(begin, now);
-  const Time busy = request.duration + config_.start_slack;
-  const Time horizon = now + config_.horizon;
+  const Time busy = request.duration + settings.start_slack;
+  const Time horizon = now + settings.horizon;
   if (deadline != 0 && deadline <= now) {
     return fail(fmt::format("the deadline {} is in the past", format_time_short(deadline, now)));
   }
@@ -133,20 +133,21 @@ Result<void> Market::check_window(Request& request, Time begin, Time deadline, T
         fmt::format("the deadline {} is too near: a time limit of {} and {} s for start and "
                     "clean-up end at {} at the earliest",
                     format_time_short(deadline, now), time_limit_text(request.duration),
-                    config_.start_slack, format_time_short(request.earliest + busy, now)));
+                    settings.start_slack, format_time_short(request.earliest + busy, now)));
   }
   if (request.earliest + busy > horizon) {
     return fail(fmt::format("the job would end after {}: the market plans {} ahead",
-                            format_time_short(horizon, now), time_limit_text(config_.horizon)));
+                            format_time_short(horizon, now), time_limit_text(settings.horizon)));
   }
-  request.deadline = window_end(deadline, now);
+  request.deadline = window_end(request, deadline, now);
   return {};
 }
 
 // Nothing is planned beyond the horizon, so no window is looked at beyond it either.
-Time Market::window_end(Time deadline, Time now) const {
-  const Time horizon = now + config_.horizon;
-  return (deadline == 0 ? horizon : std::min(deadline, horizon)) - config_.start_slack;
+Time Market::window_end(const Request& request, Time deadline, Time now) const {
+  const MarketSettings& settings = exchange_of(request).settings;
+  const Time horizon = now + settings.horizon;
+  return (deadline == 0 ? horizon : std::min(deadline, horizon)) - settings.start_slack;
 }
 
 Result<std::string> Market::check_account(std::string_view named, const market_submission_t& asker,
@@ -199,9 +200,8 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   draft.throttle = submission.array_throttle;
-  if (draft.tasks > config_.max_array_tasks) {
-    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks,
-                            config_.max_array_tasks));
+  if (const auto most = exchange_of(request).settings.max_array_tasks; draft.tasks > most) {
+    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, most));
   }
   auto demand = demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
@@ -269,15 +269,17 @@ Answer Market::decide(Draft draft, Time now) {
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
   const Money available = funds_.available(draft.bid.account);
-  if (auction_ != nullptr && is_worthless(draft.bid, now, now))
+  const Exchange& exchange = exchange_of(request);
+  if (exchange.auction != nullptr && is_worthless(draft.bid, now, now))
     return refuse(worthless_text(draft.bid));
   Group group = place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
-  const bool per_task = draft.array && config_.arrays == ArrayFunding::kPerTask;
+  const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
   const bool short_of_funds = !std::all_of(group.tasks.begin(), group.tasks.end(), is_funded);
   const bool lacks_funds = !group.missing && short_of_funds &&
-                           config_.no_funds == NoFunds::kRefuse && (!per_task || none_funded);
+                           exchange.settings.no_funds == NoFunds::kRefuse &&
+                           (!per_task || none_funded);
   std::string refusal;
   Money needed;
   if (group.missing) {
@@ -346,7 +348,7 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
                     draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
                     config_.currency, account, format_time_short(starts, now),
                     format_time_short(ends, now), funds_.available(account).to_string());
-    if (auction_ != nullptr) {
+    if (exchange_of(draft.bid.request).auction != nullptr) {
       const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
       answer.text = entry_text(draft.bid, what, now);
     }

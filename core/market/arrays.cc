@@ -14,22 +14,24 @@ Market::Group Market::place_tasks(const Draft& draft, const std::string& token, 
                                   Time now) {
   const Bid& bid = draft.bid;
   const Request& request = bid.request;
+  Exchange& exchange = exchange_of(request);
   const Money available = funds_.available(bid.account);
-  const bool per_task = draft.array && config_.arrays == ArrayFunding::kPerTask;
+  const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
+  const Time busy = request.duration + exchange.settings.start_slack;
   StartSpans full;
   wish.full = &full;
-  Waves waves(draft.throttle, request.duration + config_.start_slack);
+  Waves waves(draft.throttle, busy);
   Group group;
   Choice last;
   for (std::uint32_t task = 0; task < draft.tasks; ++task) {
     Found found;
-    if (auction_ != nullptr) {
+    if (exchange.auction != nullptr) {
       found = entry(bid, now);
     } else if (task > 0 && !full.contains(last.start)) {
       found.choice = once_more(request, last, now);
     }
     if (!found.choice) found = find(request, wish, now);
-    if (auction_ == nullptr && (!found.choice || !affordable(bid, now, *found.choice))) {
+    if (exchange.auction == nullptr && (!found.choice || !affordable(bid, now, *found.choice))) {
       group.missing = std::move(found);
       return group;
     }
@@ -39,13 +41,13 @@ Market::Group Market::place_tasks(const Draft& draft, const std::string& token, 
     group.total += last.price;
     const bool funded = group.total <= available;
     if (!funded && per_task) group.total -= last.price;
-    Terms terms{last.price, last.start, last.start + request.duration + config_.start_slack,
-                std::string(mechanism_->rule()), found.choice->free_after};
-    if (auction_ != nullptr) terms.promised_end = 0;
-    if (funded && auction_ == nullptr) {
+    Terms terms{last.price, last.start, last.start + busy, std::string(exchange.rule()),
+                found.choice->free_after};
+    if (exchange.auction != nullptr) terms.promised_end = 0;
+    if (funded && exchange.auction == nullptr) {
       bookings_.book(booking_key(token, task), found.choice->placement, terms.start,
                      terms.promised_end);
-      mechanism_->promise(request, terms.start);
+      exchange.prices.promise(request, terms.start);
       waves.add(terms.start, terms.promised_end, full);
     }
     group.tasks.push_back({std::move(terms), std::move(found.choice->placement), funded, false});
@@ -60,15 +62,16 @@ void Market::take_back(Group& group, const Request& request, const std::string& 
     placed.funded = false;
     if (placed.terms.auctioned()) continue;
     bookings_.cancel(booking_key(token, task));
-    mechanism_->release(request, placed.terms.start, placed.terms.start);
+    exchange_of(request).prices.release(request, placed.terms.start, placed.terms.start);
   }
 }
 
 // The whole draft placed and taken back; nothing when it would be refused. So an alternative that
 // is offered is one that passes.
 std::optional<Market::Trial> Market::try_out(const Draft& draft, const Wish& wish, Time now) {
-  const bool must_pay = config_.no_funds == NoFunds::kRefuse &&
-                        !(draft.array && config_.arrays == ArrayFunding::kPerTask);
+  const MarketSettings& settings = exchange_of(draft.bid.request).settings;
+  const bool must_pay = settings.no_funds == NoFunds::kRefuse &&
+                        !(draft.array && settings.arrays == ArrayFunding::kPerTask);
   const Money available = funds_.available(draft.bid.account);
   if (draft.tasks == 1) {
     const Found found = find(draft.bid.request, wish, now);
@@ -110,11 +113,12 @@ StartSpans Market::closed_by_sisters(const Job& job) const {
   StartSpans closed;
   const auto array = throttled_.find(job.array_job_id);
   if (job.throttle == 0 || array == throttled_.end()) return closed;
-  Waves waves(job.throttle, job.bid.request.duration + config_.start_slack);
+  const Time slack = exchange_of(job).settings.start_slack;
+  Waves waves(job.throttle, job.bid.request.duration + slack);
   for (const std::uint32_t id : array->second) {
     const auto sister = jobs_.find(id);
     if (id == job.id || sister == jobs_.end() || !sister->second.placed) continue;
-    waves.add(sister->second.terms.start, until(sister->second, config_.start_slack), closed);
+    waves.add(sister->second.terms.start, until(sister->second, slack), closed);
   }
   return closed;
 }
@@ -135,10 +139,11 @@ void Market::stretch_arrays(Time now) {
     });
     if (tasks.empty()) continue;
     StartSpans closed;
-    Waves waves(tasks.front()->throttle, tasks.front()->bid.request.duration + config_.start_slack);
+    const Time slack = exchange_of(*tasks.front()).settings.start_slack;
+    Waves waves(tasks.front()->throttle, tasks.front()->bid.request.duration + slack);
     for (Job* task : tasks) {
       if (task->phase != Phase::kConfirmed || !closed.contains(task->terms.start)) {
-        waves.add(task->terms.start, until(*task, config_.start_slack), closed);
+        waves.add(task->terms.start, until(*task, slack), closed);
         continue;
       }
       unplace(*task, now);

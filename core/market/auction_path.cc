@@ -34,16 +34,22 @@ std::unique_ptr<PostedPrice> as_posted_price(std::unique_ptr<Mechanism> mechanis
   return std::make_unique<NothingPosted>(std::unique_ptr<Auction>(auction));
 }
 
+// Whether runs in the bid's market cost anything.
+bool Market::is_priced(const Bid& bid) const {
+  const Auction* auction = exchange_of(bid.request).auction;
+  return auction == nullptr || auction->priced();
+}
+
 // All that a bid can ever cost, which is what funds must cover.
 Money Market::most_it_costs(const Bid& bid) const {
-  if (!auction_->priced()) return Money();
+  if (!is_priced(bid)) return Money();
   return bid.worth.budget ? *bid.worth.budget : bid.worth.value->max;
 }
 
 // Credits that a completion at `end` owes at most.
 double Market::worth_at(const Bid& bid, Time bid_made, Time end) const {
   if (!bid.worth.value) return most_it_costs(bid).credits();
-  return auction_->priced() ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
+  return is_priced(bid) ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
 }
 
 // When the job's time limit ends, if it starts as soon as it may.
@@ -56,7 +62,7 @@ Time Market::limit_end(const Job& job, Time now) const {
 // A bid stands for what it can still owe when its time limit has passed: else a value that has
 // fallen by then would outrank honest ones and pay nothing. One of no worth buys nothing.
 bool Market::is_worthless(const Bid& bid, Time bid_made, Time now) const {
-  if (!auction_->priced()) return false;
+  if (!is_priced(bid)) return false;
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   return money_of(worth_at(bid, bid_made, end)) == Money();
 }
@@ -70,13 +76,15 @@ Market::Found Market::entry(const Bid& bid, Time now) const {
 
 // Bids of this rule that stand, or also those that wait for their job to be ready, by job number.
 // Runs that began under another rule keep it.
-std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners, Time now, Who who) {
+std::vector<LiveBid> Market::live_bids(const Exchange& exchange, std::vector<Job*>* owners,
+                                       Time now, Who who) {
   std::vector<Job*> live;
   for (auto& [id, job] : jobs_) {
     const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
     const bool runs =
-        job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == auction_->rule();
-    if (job.terms.auctioned() && (waits || runs)) live.push_back(&job);
+        job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == exchange.rule();
+    if (job.terms.auctioned() && (waits || runs) && &exchange_of(job) == &exchange)
+      live.push_back(&job);
   }
   std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
   std::vector<LiveBid> bids;
@@ -93,17 +101,18 @@ std::vector<LiveBid> Market::live_bids(std::vector<Job*>* owners, Time now, Who 
 
 // Kept until a run begins or ends or the cluster or the configuration changes: many submissions
 // may come between two passes.
-const std::vector<NodeRoom>& Market::node_rooms() {
-  std::vector<NodeRoom>& rooms = rooms_;
-  if (rooms_known_) return rooms;
-  rooms_known_ = true;
+const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
+  std::vector<NodeRoom>& rooms = exchange.rooms;
+  if (exchange.rooms_known) return rooms;
+  exchange.rooms_known = true;
   rooms.clear();
-  if (!auction_->wants_nodes()) return rooms;
+  if (!exchange.auction->wants_nodes()) return rooms;
+  const MarketSettings& settings = exchange.settings;
   for (const Node& node : bookings_.plan().nodes()) {
     NodeRoom room{node.name, {}, {}, {}};
-    const auto owner = config_.owners.find(node.name);
-    if (owner != config_.owners.end()) room.ask = owner->second.ask;
-    if (node.usable) {
+    const auto owner = settings.owners.find(node.name);
+    if (owner != settings.owners.end()) room.ask = owner->second.ask;
+    if (node.usable && sells(settings, node)) {
       room.total["cpu"] = std::int64_t{node.cores} * node.threads_per_core;
       room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
       for (const auto& [name, count] : node.gres) room.total["gres/" + name] = count;
@@ -126,38 +135,40 @@ const std::vector<NodeRoom>& Market::node_rooms() {
 }
 
 // Bids that wait and were made under another auction's rule cost from now on what this one's says.
-void Market::join_auction(Time now) {
+void Market::join_auction(const Exchange& exchange, Time now) {
   for (Job* job : in_order(Phase::kConfirmed)) {
-    if (job->terms.auctioned() && job->terms.rule != auction_->rule()) {
+    if (job->terms.auctioned() && job->terms.rule != exchange.rule() &&
+        &exchange_of(*job) == &exchange) {
       rejoin(*job, job->bid.request, now);
     }
   }
 }
 
 // A value that has fallen to nothing while its job waited buys nothing any more.
-void Market::drop_worthless(Time now) {
+void Market::drop_worthless(const Exchange& exchange, Time now) {
   for (Job* job : in_order(Phase::kConfirmed)) {
-    if (job->terms.auctioned() && is_worthless(job->bid, job->bid_made, now))
+    if (job->terms.auctioned() && &exchange_of(*job) == &exchange &&
+        is_worthless(job->bid, job->bid_made, now))
       hold(*job, Cause::kWorthless, job->terms.price, now);
   }
 }
 
-void Market::hold_auction(Time now) {
-  if (auction_ == nullptr) return;
-  join_auction(now);
-  drop_worthless(now);
-  see_who_stands(now);
+void Market::hold_auction(Exchange& exchange, Time now) {
+  if (exchange.auction == nullptr) return;
+  join_auction(exchange, now);
+  drop_worthless(exchange, now);
+  see_who_stands(exchange, now);
   std::vector<Job*> all;
-  const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
+  const std::vector<LiveBid> bids_of_all = live_bids(exchange, &all, now, Who::kAll);
   const bool all_stood =
       std::all_of(all.begin(), all.end(), [](const Job* job) { return job->stood; });
-  if (all.empty() || (all_stood && now < auction_at_)) return;
-  auction_at_ = now + config_.auction_period;
+  if (all.empty() || (all_stood && now < exchange.auction_at)) return;
+  exchange.auction_at = now + exchange.settings.auction_period;
   std::vector<Job*> owners;
-  const std::vector<LiveBid> bids = live_bids(&owners, now);
-  if (owners.size() < all.size()) rank_the_absent(all, bids_of_all, now);
+  const std::vector<LiveBid> bids = live_bids(exchange, &owners, now);
+  if (owners.size() < all.size()) rank_the_absent(exchange, all, bids_of_all, now);
   if (bids.empty()) return;
-  std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
+  std::vector<Standing> standings = exchange.auction->auction(bids, node_rooms(exchange), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
     const bool runs = job.phase == Phase::kRunning;
@@ -175,9 +186,10 @@ void Market::hold_auction(Time now) {
 
 std::uint32_t Market::job_factor(const Job& job) const {
   const bool waiting = job.phase == Phase::kWaiting;
-  if (waiting || !job.terms.auctioned()) return factor(job.terms, waiting);
+  const MarketSettings& settings = exchange_of(job).settings;
+  if (waiting || !job.terms.auctioned()) return factor(settings, job.terms, waiting);
   const double part = std::clamp(job.standing.priority, 0.0, 1.0);
-  return config_.priority + static_cast<std::uint32_t>(std::lround(part * config_.priority));
+  return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
 }
 
 // What a value loses after the time limit does not count: else a run would owe the less the longer
@@ -191,34 +203,41 @@ Money Market::owed(const Job& job, const market_job_t& ended, const Bill& bill) 
   }
   const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.accrued.seconds));
   const double accrued = std::min(job.accrued.credits + job.standing.rate * left, most.credits());
-  if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
-    return std::min(most, money_of(accrued));
-  }
-  if (!auction_->priced()) return Money();
+  const Auction* auction = auction_of(job);
+  if (auction == nullptr) return std::min(most, money_of(accrued));
+  if (!auction->priced()) return Money();
   // Every end of its own counts as a completion: else a job would rather fail, or be cancelled.
   const EndedRun run{&job.bid, most.credits(), accrued, bill.elapsed, bill.own};
-  return std::min(most, money_of(auction_->owes(run)));
+  return std::min(most, money_of(auction->owes(run)));
+}
+
+// The auction in force that the job's price is of; null when it is of a rule of the past, or posted.
+Auction* Market::auction_of(const Job& job) const {
+  const Exchange& exchange = exchange_of(job);
+  return job.terms.rule == exchange.rule() ? exchange.auction : nullptr;
 }
 
 // Where a bid that can owe `worth` would stand, if there are few enough to compare it with.
 std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now, bool running) {
-  std::vector<LiveBid> bids = live_bids(nullptr, now);
+  Exchange& exchange = exchange_of(bid.request);
+  std::vector<LiveBid> bids = live_bids(exchange, nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
   bids.push_back({0, &bid, now, worth, running, 0, {}});
-  return auction_->auction(bids, node_rooms(), now).back();
+  return exchange.auction->auction(bids, node_rooms(exchange), now).back();
 }
 
 // The same; where there are too many, what it would pay alone.
 Standing Market::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
   if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
+  Exchange& exchange = exchange_of(bid.request);
   const LiveBid alone{0, &bid, now, worth, running, 0, {}};
-  return auction_->auction({&alone, 1}, node_rooms(), now).front();
+  return exchange.auction->auction({&alone, 1}, node_rooms(exchange), now).front();
 }
 
 std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {
-  if (!auction_->priced()) {
+  if (!is_priced(bid)) {
     return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what,
-                       auction_->rule());
+                       exchange_of(bid.request).rule());
   }
   std::string text = fmt::format("{}accepted: bids up to {} {} ({})", what,
                                  most_it_costs(bid).to_string(), config_.currency, bid.account);
@@ -247,7 +266,8 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
     hold(job, Cause::kNoFunds, most, now);
     return false;
   }
-  job.terms = Terms{most, std::max(now, request.earliest), 0, std::string(auction_->rule())};
+  job.terms =
+      Terms{most, std::max(now, request.earliest), 0, std::string(exchange_of(request).rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.missed = job.stood = job.rated = false;
@@ -274,11 +294,9 @@ bool never_below(const Worth& now, const Worth& before) {
 // nobody: so it may not fall any more.
 std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                               Time now) {
-  if (job.phase == Phase::kRunning) {
-    if (auction_ == nullptr || job.terms.rule != auction_->rule()) {
-      return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
-                         job.terms.rule);
-    }
+  if (job.phase == Phase::kRunning && auction_of(job) == nullptr) {
+    return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
+                       job.terms.rule);
   }
   Bid bid = job.bid;
   bid.worth = worth;
@@ -288,7 +306,7 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   if (job.phase == Phase::kRunning && (!never_below(worth, job.bid.worth) || at_end < least)) {
     return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
   }
-  if (auction_ != nullptr && auction_->priced() && money_of(at_end) == Money())
+  if (exchange_of(job).auction != nullptr && is_priced(bid) && money_of(at_end) == Money())
     return "the bid would be worth nothing at the end of its time limit";
   const Money most = most_it_costs(bid);
   const Money own_lien = job.lien_account == bid.account ? job.lien : Money();
@@ -309,9 +327,10 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
 // A budget nobody named: the mean of the live ones, else the lowest price.
 nlohmann::ordered_json Market::auction_quote(const Request& request, const std::string& account,
                                              Time now) {
-  const std::string rule(auction_->rule());
-  const std::vector<LiveBid> live = live_bids(nullptr, now);
-  double budget = config_.floor_price * billing_of(request.demand.tres) *
+  const Exchange& exchange = exchange_of(request);
+  const std::string rule(exchange.rule());
+  const std::vector<LiveBid> live = live_bids(exchange, nullptr, now);
+  double budget = exchange.settings.floor_price * billing_of(request) *
                   static_cast<double>(request.duration) / 3600.0;
   if (!live.empty()) {
     budget = 0;
@@ -327,7 +346,7 @@ nlohmann::ordered_json Market::auction_quote(const Request& request, const std::
                                 {"live", live.size()}};
   std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
   const auto standing = preview(bid, most_it_costs(bid).credits(), now);
-  if (!auction_->priced()) {
+  if (!exchange.auction->priced()) {
     text += "It costs nothing. ";
   } else if (standing) {
     answer["budget"] = bid.worth.budget->to_string();

@@ -38,7 +38,11 @@ Market::Market(std::string config_path, std::string cluster_name, Log log)
                                    queue_.clear();
                                    return taken;
                                  },
-                                 [this](BooksReport news) { report(std::move(news)); }}) {}
+                                 [this](BooksReport news) { report(std::move(news)); }}) {
+  const MarketSettings defaults;
+  exchanges_.push_back(
+      std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
+}
 
 Market::~Market() {
   ledger_thread_.stop();
@@ -78,7 +82,7 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
 void Market::say_config(const BooksReport& news) {
   if (news.config && !news.seeded) {
     log_(LogLevel::kInfo,
-         fmt::format("market.conf: the settings read now are in force ({})", mechanism_->rule()));
+         fmt::format("market.conf: the settings read now are in force ({})", rules_text()));
     config_read_ = news.now;
   }
   if (news.config_error == config_error_) return;
@@ -88,24 +92,53 @@ void Market::say_config(const BooksReport& news) {
        fmt::format("market.conf: {}: refused; {}", config_error_, settings_in_force(news.now)));
 }
 
+// "era/1", or of several markets "batch: era/1, condo: dva/1".
+std::string Market::rules_text() const {
+  if (exchanges_.size() == 1) return std::string(exchanges_.front()->rule());
+  std::string text;
+  for (const auto& exchange : exchanges_) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", exchange->settings.name,
+                        exchange->rule());
+  }
+  return text;
+}
+
 std::string Market::settings_in_force(Time now) const {
   if (!has_config_) return "no settings are in force";
   return fmt::format("the settings read {} stay in force", format_time_short(config_read_, now));
 }
 
-// What the next mechanism must know of the cluster and of what is sold, as of one moment.
-Market::Stand Market::stand_of(const Config& config) {
+bool Market::trades(std::string_view partition) const {
+  return std::any_of(exchanges_.begin(), exchanges_.end(), [partition](const auto& exchange) {
+    return exchange->settings.trades(partition);
+  });
+}
+
+Exchange& Market::exchange_of(std::string_view partition) const {
+  const auto found = std::find_if(
+      exchanges_.begin(), exchanges_.end(),
+      [partition](const auto& exchange) { return exchange->settings.trades(partition); });
+  return found == exchanges_.end() ? *exchanges_.front() : **found;
+}
+
+// What the next rules must know of the cluster and of what is sold, all as of one moment.
+std::vector<Market::Stand> Market::stands_of(const std::vector<MarketSettings>& markets) {
   const std::lock_guard lock(mutex_);
-  Stand stand;
-  stand.capacity = capacity_under(config);
-  const auto add = [&stand](const Request& request, Time start) {
+  std::vector<Stand> stands;
+  for (const MarketSettings& settings : markets) stands.push_back({capacity_under(settings), {}});
+  const auto add = [&](const Request& request, Time start) {
+    const auto market = std::find_if(
+        markets.begin(), markets.end(),
+        [&](const MarketSettings& settings) { return settings.trades(request.partition); });
+    if (market == markets.end()) return;
     Request sold;
     sold.partition = request.partition;
     sold.demand.tres = request.demand.tres;
     sold.earliest = request.earliest;
     sold.deadline = request.deadline;
     sold.duration = request.duration;
-    stand.sold.push_back({std::move(sold), start, std::nullopt});
+    stands[static_cast<std::size_t>(market - markets.begin())].sold.push_back(
+        {std::move(sold), start, std::nullopt});
   };
   for (const auto& [id, job] : jobs_) {
     if (job.placed) add(job.bid.request, job.terms.start);
@@ -116,65 +149,96 @@ Market::Stand Market::stand_of(const Config& config) {
         add(provisional.bid.request, task.terms.start);
     }
   }
-  if (mechanism_ != nullptr) mechanism_->begin_journal();
-  return stand;
+  for (const auto& exchange : exchanges_) exchange->prices.begin_journal();
+  return stands;
 }
 
-// A mechanism is made, taught and told all promises without the lock, since learning from a month
-// of bids and promising for thousands of jobs take their time.
-std::unique_ptr<JournalledPrices> Market::fresh_mechanism(const BooksReport& news) {
-  const bool bids_are_news =
-      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
-  // At start the bids are there before the nodes, without which no forecast can share them out.
-  const bool nodes_are_news = taught_without_nodes_ && nodes_told_;
-  if (!news.config && !bids_are_news && !nodes_are_news) return nullptr;
-  if (news.past_bids) {
-    past_bids_ = *news.past_bids;
-    learned_until_ = news.learned_until;
-  }
-  const Config& config = news.config ? *news.config : config_;
-  auto made = make_mechanism(config);
+// A rule is made, taught and told all promises without the lock, since learning from a month of
+// bids and promising for thousands of jobs take their time.
+std::unique_ptr<Exchange> Market::fresh_exchange(const MarketSettings& settings, const Stand& stand,
+                                                 Time now) {
+  auto made = make_mechanism(settings);
   auto posted = made ? as_posted_price(std::move(*made)) : nullptr;
   if (posted == nullptr) {
     log_(LogLevel::kError, fmt::format("market.conf: {}: refused; what was in force stays",
                                        made ? "mechanism: it cannot be used" : made.error().text));
     return nullptr;
   }
-  const Stand stand = stand_of(config);
-  posted->update(stand.capacity, news.now);
-  posted->learn(past_bids_, learned_until_);
+  std::vector<PastBid> lessons;
+  for (const PastBid& bid : past_bids_) {
+    if (settings.trades(bid.partition) &&
+        bid.submitted >= learned_until_ - settings.predictor_history) {
+      lessons.push_back(bid);
+      lessons.back().value /= settings.rate_of(bid.partition);
+    }
+  }
+  posted->update(stand.capacity, now);
+  posted->learn(lessons, learned_until_);
   for (const Sale& sale : stand.sold) sale.make(*posted);
-  taught_without_nodes_ = stand.capacity.total.empty();
-  return std::make_unique<JournalledPrices>(std::move(posted));
+  return std::make_unique<Exchange>(settings, std::move(posted));
 }
 
-// What was sold while the next mechanism was taught is made up for without the lock too, but for
-// the last few sales.
-void Market::catch_up(JournalledPrices& next, std::unique_lock<std::mutex>& lock) {
-  if (mechanism_ == nullptr) return;
+// Empty when there is nothing to learn and the settings stay, or when they cannot be had.
+std::vector<std::unique_ptr<Exchange>> Market::fresh_exchanges(const BooksReport& news) {
+  const bool bids_are_news =
+      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
+  // At start the bids are there before the nodes, without which no forecast can share them out.
+  const bool nodes_are_news = stocked_markets_ > taught_stocked_;
+  if (!news.config && !bids_are_news && !nodes_are_news) return {};
+  if (news.past_bids) {
+    past_bids_ = *news.past_bids;
+    learned_until_ = news.learned_until;
+  }
+  const Config& config = news.config ? *news.config : config_;
+  std::vector<std::unique_ptr<Exchange>> made;
+  const std::vector<MarketSettings> markets = config.all_markets();
+  const std::vector<Stand> stands = stands_of(markets);
+  for (std::size_t i = 0; i < markets.size(); ++i) {
+    auto exchange = fresh_exchange(markets[i], stands[i], news.now);
+    if (exchange == nullptr) return {};
+    made.push_back(std::move(exchange));
+  }
+  taught_stocked_ =
+      static_cast<std::size_t>(std::count_if(stands.begin(), stands.end(), [](const Stand& stand) {
+        return !stand.capacity.total.empty();
+      }));
+  return made;
+}
+
+// What was sold while the next rules were taught is made up for without the lock too, but for the
+// last few sales.
+void Market::catch_up(const std::vector<std::unique_ptr<Exchange>>& next,
+                      std::unique_lock<std::mutex>& lock) {
+  const auto repeat = [&next](const Sale& sale) {
+    for (const auto& exchange : next) {
+      if (exchange->settings.trades(sale.request.partition)) return sale.make(exchange->prices);
+    }
+  };
   for (int round = 1;; ++round) {
-    const std::vector<Sale> sales = mechanism_->take_journal();
+    std::vector<Sale> sales;
+    for (const auto& exchange : exchanges_) {
+      for (Sale& sale : exchange->prices.take_journal()) sales.push_back(std::move(sale));
+    }
     const bool is_last = sales.size() <= kFewSales || round == kMostRounds;
     if (!is_last) lock.unlock();
-    for (const Sale& sale : sales) sale.make(next);
+    std::for_each(sales.begin(), sales.end(), repeat);
     if (is_last) return;
     lock.lock();
   }
 }
 
 void Market::report(BooksReport news) {
-  std::unique_ptr<JournalledPrices> mechanism = fresh_mechanism(news);
+  std::vector<std::unique_ptr<Exchange>> exchanges = fresh_exchanges(news);
   std::unique_lock lock(mutex_);
-  if (mechanism != nullptr) {
-    catch_up(*mechanism, lock);
+  if (!exchanges.empty()) {
+    catch_up(exchanges, lock);
     if (news.config) {
       config_ = *news.config;
-      rooms_known_ = false;
       has_config_ = true;
       interval_ms_ = std::max<std::uint32_t>(config_.interval_ms, 10);
     }
-    mechanism_.swap(mechanism);
-    use_mechanism(news.now);
+    exchanges_.swap(exchanges);
+    update_capacity(news.now);
     say_config(news);
   } else if (!news.config) {
     say_config(news);
@@ -199,14 +263,6 @@ void Market::take_results(BooksReport& news) {
   }
   if (news.open_liens) take_open_liens(std::move(*news.open_liens));
   if (news.ledger_gone) ledger_gone_at_ = news.now;
-}
-
-void Market::use_mechanism(Time now) {
-  auto* nothing_posted = dynamic_cast<NothingPosted*>(&mechanism_->prices_of());
-  auction_ = nothing_posted == nullptr ? nullptr : nothing_posted->auction();
-  auction_at_ = 0;
-  capacity_due_ = true;
-  update_capacity(now);
 }
 
 namespace {
@@ -268,7 +324,7 @@ ledger::Segment Market::segment_of(const Job& job) const {
   segment.planned_start = job.terms.start;
   segment.promised_end = job.terms.promised_end;
   segment.quoted = job.terms.price;
-  segment.billing = billing_of(job.bid.request.demand.tres);
+  segment.billing = billing_of(job.bid.request);
   return segment;
 }
 

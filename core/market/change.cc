@@ -90,9 +90,10 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   }
   if (change.deadline != 0) {
     if (change.deadline <= now) return std::string("the deadline is in the past");
-    request.deadline = window_end(change.deadline, now);
+    request.deadline = window_end(request, change.deadline, now);
   }
-  const Time begin = std::min(change.begin, now + 2 * config_.horizon);  // later is as hopeless
+  const MarketSettings& settings = exchange_of(request).settings;
+  const Time begin = std::min(change.begin, now + 2 * settings.horizon);  // later is as hopeless
   request.earliest = std::max({request.earliest, begin, now});
   const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
                         change.resized || new_account || change.deadline != 0 ||
@@ -100,7 +101,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   if (!repriced || job.phase == Phase::kWaiting) return std::nullopt;
   if (request.earliest + request.duration > request.deadline) {
     return fmt::format("the job could not be done by {}",
-                       format_time_short(request.deadline + config_.start_slack, now));
+                       format_time_short(request.deadline + settings.start_slack, now));
   }
   if (!job.owner_changed &&
       !job.terms.auctioned()) {  // an operator's change costs its owner nothing
@@ -108,7 +109,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     if (earliest_place(request, request.earliest, last, booking_key(job))) return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }
-  if (auction_ != nullptr) {
+  if (exchange_of(request).auction != nullptr) {
     const Money most = most_it_costs(bid);
     const Money can_pay =
         funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
@@ -140,8 +141,8 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
 std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
                                          Time now) {
   if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
-  const bool live =
-      job.phase == Phase::kRunning || (auction_ != nullptr && job.phase != Phase::kWaiting);
+  const bool live = job.phase == Phase::kRunning ||
+                    (exchange_of(job).auction != nullptr && job.phase != Phase::kWaiting);
   if (job.terms.auctioned() && live) return rebid_live(job, worth, texts, now);
   Bid bid = job.bid;
   bid.worth = worth;

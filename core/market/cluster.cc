@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Nodes, partitions and foreign reservations as Slurm tells them, and what of them is for sale.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -60,7 +62,7 @@ std::set<std::string> split(std::string_view names) {
 }
 
 // Whether what a job pays depends on how many nodes it gets.
-bool nodes_cost(const Config& config) {
+bool nodes_cost(const MarketSettings& config) {
   const auto names_nodes = [](const ResourceConfiguration& configuration) {
     return std::any_of(configuration.formal.begin(), configuration.formal.end(),
                        [](const ResourceAmount& part) { return part.tres == "node"; });
@@ -88,7 +90,8 @@ Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& pa
   const Partition* where = find_partition(partition);
   const market_partition_rules_t rules =
       where == nullptr ? market_partition_rules_t{} : where->rules;
-  return count_as_slurm(size, rules, partition, bookings_.plan(), nodes_cost(config_));
+  return count_as_slurm(size, rules, partition, bookings_.plan(),
+                        nodes_cost(exchange_of(partition).settings));
 }
 
 void Market::update_cluster(const market_cluster_t& cluster, Time now) {
@@ -131,11 +134,11 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     const std::vector<Node>& known = bookings_.plan().nodes();
     Placement placement = placement_of(resv.allocs, resv.alloc_count, known);
     if (resv.start <= now && resv.end > now) {
-      Capacity::Busy busy;
-      busy.until = resv.end;
-      for (const Seat& seat : placement)
-        busy.tres["cpu"] += seat.cores.count() * known[seat.node].threads_per_core;
-      foreign_busy_.push_back(std::move(busy));
+      for (const Seat& seat : placement) {
+        Capacity::Busy busy{{}, resv.end};
+        busy.tres["cpu"] = seat.cores.count() * known[seat.node].threads_per_core;
+        foreign_busy_.push_back({seat.node, std::move(busy)});
+      }
     }
     foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
     bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
@@ -145,9 +148,9 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
   preempts_by_qos_ = cluster.preempts_by_qos;
   hear_whether_texts_arrive(cluster.texts_overwritten);
   cluster_known_ = true;
-  rooms_known_ = false;
+  forget_rooms();
   places_due_ = true;
-  capacity_due_ = true;
+  for (const auto& exchange : exchanges_) exchange->capacity_due = true;
   update_capacity(now);
 }
 
@@ -161,32 +164,73 @@ void Market::move_runs() {
   }
 }
 
-// What is for sale, and until when others hold some of it.
-Capacity Market::capacity_under(const Config& config) const {
+// What a market has for sale, and until when others hold some of it.
+Capacity Market::capacity_under(const MarketSettings& settings) const {
   Capacity capacity;
-  for (const Node& node : bookings_.plan().nodes()) {
-    const bool sold =
-        node.usable && std::any_of(node.partitions.begin(), node.partitions.end(),
-                                   [&](const std::string& name) { return trades(config, name); });
-    if (sold) add_node(capacity.total, node);
+  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  for (const Node& node : nodes) {
+    if (node.usable && sells(settings, node)) add_node(capacity.total, node);
   }
-  capacity.busy = foreign_busy_;
-  for (const auto& [id, run] : others_) capacity.busy.push_back({run.tres, run.end});
+  const auto is_sold = [&](std::uint32_t node) {
+    return node < nodes.size() && sells(settings, nodes[node]);
+  };
+  for (const Held& held : foreign_busy_) {
+    if (is_sold(held.node)) capacity.busy.push_back(held.busy);
+  }
+  for (const auto& [id, run] : others_) {
+    if (is_sold(run.node)) capacity.busy.push_back({run.tres, run.end});
+  }
   return capacity;
 }
 
+// On nodes of two markets one price list would undercut the other: neither takes bids.
+void Market::find_shared_nodes() {
+  for (const auto& exchange : exchanges_) exchange->refusal.clear();
+  if (exchanges_.size() == 1) return;
+  for (const Node& node : bookings_.plan().nodes()) {
+    Exchange* first = nullptr;
+    for (const auto& exchange : exchanges_) {
+      if (!sells(exchange->settings, node)) continue;
+      if (first == nullptr) {
+        first = exchange.get();
+        continue;
+      }
+      const std::string why = fmt::format("node {} is in markets {} and {}", node.name,
+                                          first->settings.name, exchange->settings.name);
+      for (Exchange* each : {first, exchange.get()}) {
+        if (each->refusal.empty()) each->refusal = why;
+      }
+    }
+  }
+}
+
 void Market::update_capacity(Time now) {
-  if (mechanism_ == nullptr || !cluster_known_) return;
-  const bool stale = now / config_.slot != capacity_at_ / config_.slot ||
-                     (others_changed_ && now - capacity_at_ >= kCapacityEvery);
-  if (!capacity_due_ && !stale) return;
-  const Capacity capacity = capacity_under(config_);
-  nodes_told_ = !capacity.total.empty();
+  if (!cluster_known_) return;
+  bool any_due = false;
+  for (const auto& exchange : exchanges_) {
+    const Time slot = exchange->settings.slot;
+    exchange->capacity_due |= now / slot != exchange->capacity_at / slot ||
+                              (others_changed_ && now - exchange->capacity_at >= kCapacityEvery);
+    any_due |= exchange->capacity_due;
+  }
+  if (!any_due) return;
+  find_shared_nodes();
   sold_tres_.clear();
-  for (const auto& [name, amount] : capacity.total) sold_tres_.insert(name);
-  mechanism_->update(capacity, now);
-  capacity_due_ = others_changed_ = false;
-  capacity_at_ = now;
+  std::size_t stocked = 0;
+  for (const auto& exchange : exchanges_) {
+    const Capacity capacity = capacity_under(exchange->settings);
+    stocked += !capacity.total.empty();
+    for (const auto& [name, amount] : capacity.total) sold_tres_.insert(name);
+    exchange->prices.update(capacity, now);
+    exchange->capacity_due = false;
+    exchange->capacity_at = now;
+  }
+  stocked_markets_ = stocked;
+  others_changed_ = false;
+}
+
+void Market::forget_rooms() {
+  for (const auto& exchange : exchanges_) exchange->rooms_known = false;
 }
 
 }  // namespace market

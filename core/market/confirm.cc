@@ -110,10 +110,10 @@ void Market::take_task(Job& job, Provisional& provisional) {
 
 // Whether two requests differ in nothing that has a price.
 bool Market::same_price_basis(const Request& a, const Request& b) const {
-  const auto priced = [this](Tres tres) {
-    if (config_.configurations.empty())
-      std::erase_if(tres,
-                    [this](const auto& entry) { return config_.weight_of(entry.first) <= 0; });
+  const MarketSettings& settings = exchange_of(a).settings;
+  const auto priced = [&settings](Tres tres) {
+    if (settings.configurations.empty())
+      std::erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
     return tres;
   };
   return a.duration == b.duration && a.partition == b.partition &&
@@ -157,7 +157,7 @@ Result<Request> Market::request_of(const market_job_t& seen, const Request& befo
     request.demand = std::move(*demand);
   }
   request.earliest = std::max(request.earliest, std::min(seen.begin, kFarthest));
-  if (seen.deadline != 0) request.deadline = window_end(seen.deadline, last_pass_);
+  if (seen.deadline != 0) request.deadline = window_end(request, seen.deadline, last_pass_);
   return request;
 }
 
@@ -180,7 +180,9 @@ void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time no
   recall(job, note, seen);
   Request base;
   base.earliest = std::max(seen.begin, job.bid_made);
-  base.deadline = job.bid_made + config_.horizon - config_.start_slack;
+  base.partition = or_empty(seen.partition);
+  const MarketSettings& settings = exchange_of(base).settings;
+  base.deadline = job.bid_made + settings.horizon - settings.start_slack;
   auto request = request_of(seen, base, true);
   if (!request) {
     log_(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
@@ -250,7 +252,8 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
     old.bid.request.partition = segment.partition;
     if (!old.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.
-      Time limit = segment.promised_end - segment.planned_start - config_.start_slack;
+      Time limit = segment.promised_end - segment.planned_start -
+                   exchange_of(old.bid.request).settings.start_slack;
       if (seen.time_limit_min != 0)
         limit = std::min(limit, static_cast<Time>(seen.time_limit_min) * 60);
       old.bid.request.duration = std::max<Time>(1, limit);
@@ -322,7 +325,7 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
     Request request = job.bid.request;
     request.earliest = std::max({request.earliest, seen.begin, now});
     if (seen.deadline == 0)
-      request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+      request.deadline = std::max(request.deadline, window_end(request, 0, now));
     job.told = false;
     renegotiate(job, request, 0, now);
     return;
@@ -370,7 +373,8 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
 // A new quote for a changed request: at the start that was promised if that can be had, else at the
 // best one.
 bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
-  if (auction_ != nullptr) return rejoin(job, request, now);
+  Exchange& exchange = exchange_of(request);
+  if (exchange.auction != nullptr) return rejoin(job, request, now);
   unplace(job, now);
   unreserve(job);
   job.bid.request = request;
@@ -405,8 +409,8 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
     return false;
   }
   job.terms = Terms{price, found.choice->start,
-                    found.choice->start + request.duration + config_.start_slack,
-                    std::string(mechanism_->rule()), found.choice->free_after};
+                    found.choice->start + request.duration + exchange.settings.start_slack,
+                    std::string(exchange.rule()), found.choice->free_after};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;

@@ -30,7 +30,8 @@ const char* Market::reason_of(const Job& job) const {
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
-      return job.terms.auctioned() && auction_ == nullptr ? "MarketClosed" : "Price";
+      return job.terms.auctioned() && exchange_of(job).auction == nullptr ? "MarketClosed"
+                                                                          : "Price";
   }
 }
 

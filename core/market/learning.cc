@@ -34,19 +34,20 @@ std::string confirmed_id(const Job& job) {
 
 ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) const {
   const Request& request = bid.request;
+  const Exchange& exchange = exchange_of(request);
   ledger::RecordBid record;
   record.bid.submitted = now;
   record.bid.earliest = std::max(request.earliest, now);
   record.bid.duration = request.duration;
   const Time first_end = record.bid.earliest + request.duration;
   record.bid.deadline =
-      std::max(first_end, std::min(wanted_end(bid, bid_made), now + config_.horizon));
+      std::max(first_end, std::min(wanted_end(bid, bid_made), now + exchange.settings.horizon));
   record.bid.tres = request.demand.tres;
   record.cluster = cluster_name_;
   record.partition = request.partition;
   record.account = bid.account;
   record.uid = bid.uid;
-  record.mechanism = std::string(mechanism_->rule());
+  record.mechanism = std::string(exchange.rule());
   return record;
 }
 

@@ -210,8 +210,10 @@ void LedgerThread::read(BooksReport& report, Time now) {
   }
   if (bids_due(now)) {
     report.learned_until = lesson_end(now);
-    auto bids =
-        ledger_->past_bids(report.learned_until - config_->predictor_history, report.learned_until);
+    Time history = 0;
+    for (const MarketSettings& market : config_->all_markets())
+      history = std::max(history, market.predictor_history);
+    auto bids = ledger_->past_bids(cluster_, report.learned_until - history, report.learned_until);
     if (!bids) return failed(report, bids.error().text);
     report.past_bids = std::move(*bids);
     bids_read_ = now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The façade: verbs quote, submit, plan, update, settle over one mechanism, one node plan and one
-// ledger. It speaks the plain structs of the C face, since converting a thousand jobs a second
+// The façade: verbs quote, submit, plan, update, settle over some markets (exchange.h), one node plan
+// and one ledger. It speaks the plain structs of the C face, since converting a thousand jobs a second
 // would cost more than planning them.
 //
 //   admission.cc   submit: who, what, when; accept or refuse
@@ -40,8 +40,8 @@
 
 #include "core/config/config.h"
 #include "core/market/bookings.h"
+#include "core/market/exchange.h"
 #include "core/market/funds.h"
-#include "core/market/journalled_prices.h"
 #include "core/market/ledger_thread.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
@@ -112,7 +112,12 @@ class Market {
     Time max_time = 0, default_time = 0;
     market_partition_rules_t rules{};
   };
-  struct OtherRun {  // a running job without a bid
+  struct Held {  // of a node, by a reservation that is not the market's
+    std::uint32_t node = 0;
+    Capacity::Busy busy;
+  };
+  struct OtherRun {          // a running job without a bid
+    std::uint32_t node = 0;  // one of its nodes, which are all of one market
     Time end = 0;
     std::uint64_t seen_pass = 0;
     Tres tres;
@@ -190,7 +195,7 @@ class Market {
   Result<const Partition*> check_partition(std::string_view names) const;
   Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
-  Time window_end(Time deadline, Time now) const;
+  Time window_end(const Request& request, Time deadline, Time now) const;
   Result<std::string> check_account(std::string_view named, const market_submission_t& asker,
                                     bool& chosen) const;
   Answer decide(Draft draft, Time now);
@@ -240,17 +245,20 @@ class Market {
   void see_throttle(Job& job, const market_job_t& seen);
 
   // auction_path.cc
+  bool is_priced(const Bid& bid) const;
+  Auction* auction_of(const Job& job) const;
   Money most_it_costs(const Bid& bid) const;
   Found entry(const Bid& bid, Time now) const;
   double worth_at(const Bid& bid, Time bid_made, Time end) const;
   Time limit_end(const Job& job, Time now) const;
   bool is_worthless(const Bid& bid, Time bid_made, Time now) const;
-  void drop_worthless(Time now);
+  void drop_worthless(const Exchange& exchange, Time now);
   enum class Who { kStanding, kAll };
-  std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
-  const std::vector<NodeRoom>& node_rooms();
-  void join_auction(Time now);
-  void hold_auction(Time now);
+  std::vector<LiveBid> live_bids(const Exchange& exchange, std::vector<Job*>* owners, Time now,
+                                 Who who = Who::kStanding);
+  const std::vector<NodeRoom>& node_rooms(Exchange& exchange);
+  void join_auction(const Exchange& exchange, Time now);
+  void hold_auction(Exchange& exchange, Time now);
   std::uint32_t job_factor(const Job& job) const;
   Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
@@ -271,21 +279,25 @@ class Market {
 
   // standing.cc
   std::set<std::uint32_t> crowded_tasks() const;
-  void see_who_stands(Time now);
+  void see_who_stands(const Exchange& exchange, Time now);
   void leave_auction(Job& job);
   std::string explain_absence(const Job& job, Time now, std::string& code) const;
-  void rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids, Time now);
+  void rank_the_absent(Exchange& exchange, const std::vector<Job*>& owners,
+                       const std::vector<LiveBid>& bids, Time now);
 
   // books.cc
   void report(BooksReport report);
   void say_once(std::string& last, const std::string& what, const std::string& error);
   void say_config(const BooksReport& news);
+  std::string rules_text() const;
   std::string settings_in_force(Time now) const;
-  Stand stand_of(const Config& config);
-  std::unique_ptr<JournalledPrices> fresh_mechanism(const BooksReport& news);
-  void catch_up(JournalledPrices& next, std::unique_lock<std::mutex>& lock);
+  std::vector<Stand> stands_of(const std::vector<MarketSettings>& markets);
+  std::unique_ptr<Exchange> fresh_exchange(const MarketSettings& settings, const Stand& stand,
+                                           Time now);
+  std::vector<std::unique_ptr<Exchange>> fresh_exchanges(const BooksReport& news);
+  void catch_up(const std::vector<std::unique_ptr<Exchange>>& next,
+                std::unique_lock<std::mutex>& lock);
   void take_results(BooksReport& news);
-  void use_mechanism(Time now);
   void outcome(const Queued& queued, ledger::Outcome result);
   void enqueue(Queued queued);
   bool room_for(std::size_t jobs) const;
@@ -293,12 +305,14 @@ class Market {
   void set_lien(Job& job, Money amount);
   void void_lien(Job& job, const std::string& note);
   /// Before the first pass nobody knows what runs and what was promised before a restart.
-  bool ready() const {
-    return has_config_ && books_usable_ && cluster_known_ && mechanism_ != nullptr &&
-           pass_number_ > 0;
-  }
-  bool trades(std::string_view partition) const { return trades(config_, partition); }
-  static bool trades(const Config& config, std::string_view partition);
+  bool ready() const { return has_config_ && books_usable_ && cluster_known_ && pass_number_ > 0; }
+  /// Whether a market takes bids in the partition.
+  bool trades(std::string_view partition) const;
+  /// The market of a partition; the first one for a partition that is in none any more.
+  Exchange& exchange_of(std::string_view partition) const;
+  Exchange& exchange_of(const Request& request) const { return exchange_of(request.partition); }
+  Exchange& exchange_of(const Job& job) const { return exchange_of(job.bid.request); }
+  void forget_rooms();
 
   // liens.cc
   void take_open_liens(std::vector<ledger::OpenLien> liens);
@@ -311,7 +325,8 @@ class Market {
 
   // cluster.cc
   void move_runs();
-  Capacity capacity_under(const Config& config) const;
+  Capacity capacity_under(const MarketSettings& settings) const;
+  void find_shared_nodes();
   void update_capacity(Time now);
   const Partition* find_partition(std::string_view name) const;
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
@@ -336,7 +351,7 @@ class Market {
   void unreserve(Job& job);
   void reserve(Job& job, Time now);
   void hold(Job& job, Cause cause, Money needed, Time now);
-  std::uint32_t factor(const Terms& terms, bool waiting) const;
+  std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;
   std::vector<Job*> in_order(Phase phase);
 
   // confirm.cc
@@ -369,7 +384,7 @@ class Market {
   void raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const;
   bool move_at_told_price(Job& job, const Request& request, Time now);
   void give_up_start(Job& job, std::string_view why, Time now);
-  Time patience() const;
+  Time patience(const Job& job) const;
   void give_up_late_start(Job& job, Time now);
 
   // risks.cc
@@ -380,7 +395,7 @@ class Market {
 
   // settlement.cc
   std::optional<std::string> end_run(const market_job_t& ended, Time now);
-  std::string wanted_bill(std::string_view settled_note) const;
+  std::string wanted_bill(std::string_view partition, std::string_view settled_note) const;
   void see_ended(const market_job_t& ended, Time now);
   Job* job_of_ended(const market_job_t& ended, Time now);
   Bill bill_of(Job& job, const market_job_t& ended, Time now);
@@ -419,11 +434,16 @@ class Market {
   nlohmann::ordered_json query_rebid(const nlohmann::ordered_json& ask,
                                      const market_submission_t& asker, Time now);
   nlohmann::ordered_json query_status(const market_submission_t& asker, Time now);
+  void add_price_level(const Exchange& exchange, Time now, nlohmann::ordered_json& market) const;
+  nlohmann::ordered_json query_markets(Time now) const;
   Job* find_job(std::string_view name);
   const char* reason_of(const Job& job) const;
   std::string explain(const Job& job, Time now, std::string& code) const;
   std::string who_holds_liens(const std::string& account) const;
-  double billing_of(const Tres& tres) const;
+  double billing_of(const Request& request) const {
+    return billing_of(exchange_of(request).settings, request.demand.tres);
+  }
+  double billing_of(const MarketSettings& settings, const Tres& tres) const;
   nlohmann::ordered_json quote_table(const Request& request, Time deadline,
                                      const std::string& account, Time now) const;
 
@@ -432,10 +452,10 @@ class Market {
   std::atomic<std::uint32_t> interval_ms_{1000};
   std::atomic<bool> recovering_{true};
   std::atomic<bool> wants_preemptors_{false};
-  std::vector<PastBid> past_bids_;     // of the ledger's thread alone
-  Time learned_until_ = 0;             // so too
-  bool taught_without_nodes_ = false;  // so too
-  std::atomic<bool> nodes_told_{false};
+  std::vector<PastBid> past_bids_;  // of the ledger's thread alone
+  Time learned_until_ = 0;          // so too
+  std::size_t taught_stocked_ = 0;  // so too: markets that had nodes when they were taught
+  std::atomic<std::size_t> stocked_markets_{0};   // that have nodes now
   std::set<std::string, std::less<>> sold_tres_;  ///< names of the TRES for sale
 
   mutable std::mutex mutex_;  // of everything below
@@ -446,11 +466,8 @@ class Market {
   bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
   Time config_read_ = 0;
-  std::unique_ptr<JournalledPrices> mechanism_;
-  Auction* auction_ = nullptr;   // behind mechanism_; null when that posts prices
-  std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
-  bool rooms_known_ = false;
-  Time auction_at_ = 0;  // the next auction
+  /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
 
   Funds funds_;
   std::deque<Queued> queue_;
@@ -462,10 +479,9 @@ class Market {
   std::vector<Partition> partitions_;
   bool associations_enforced_ = false, preempts_by_tier_ = false, preempts_by_qos_ = false;
   bool texts_overwritten_ = false;
-  std::vector<Capacity::Busy> foreign_busy_;
+  std::vector<Held> foreign_busy_;
   std::vector<std::string> foreign_keys_;
-  bool capacity_due_ = true, places_due_ = false, nodes_moved_ = false;
-  Time capacity_at_ = 0;
+  bool places_due_ = false, nodes_moved_ = false;
 
   std::unordered_map<std::uint32_t, Job> jobs_;
   std::unordered_map<std::uint32_t, OtherRun> others_;

@@ -56,12 +56,13 @@ std::vector<Tres> Market::held_parts(const Job& job, const Placement& placement)
 // What the owner of each node asks for what the run holds of it, credits per second; the site asks
 // its floor price.
 std::vector<double> Market::asked_rates(const Job& job, const Placement& placement) const {
+  const MarketSettings& settings = exchange_of(job).settings;
   const std::vector<Tres> parts = held_parts(job, placement);
   std::vector<double> rates;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = config_.owners.find(bookings_.plan().nodes()[placement[i].node].name);
-    const double ask = owner != config_.owners.end() ? owner->second.ask : config_.floor_price;
-    rates.push_back(ask * billing_of(parts[i]) / kHour);
+    const auto owner = settings.owners.find(bookings_.plan().nodes()[placement[i].node].name);
+    const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
+    rates.push_back(ask * billing_of(settings, parts[i]) / kHour);
   }
   return rates;
 }
@@ -77,10 +78,11 @@ bool Market::on_awarded_nodes(const Job& job, const Placement& placement) const 
 // The rate becomes what is asked for the nodes that the run really has, but no more than its bid
 // comes to each second of its time limit.
 void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
-  if (auction_ == nullptr || !auction_->wants_nodes()) return;
+  const Exchange& exchange = exchange_of(job);
+  if (exchange.auction == nullptr || !exchange.auction->wants_nodes()) return;
   std::vector<double> asked = asked_rates(job, placement);
   if (placement.empty())  // nobody tells where it ran
-    asked.push_back(config_.floor_price * billing_of(job.bid.request.demand.tres) / kHour);
+    asked.push_back(exchange.settings.floor_price * billing_of(job.bid.request) / kHour);
   const double most = worth_at(job.bid, job.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.bid.request.duration));
   const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
@@ -90,10 +92,8 @@ void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end)
 // Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
 // the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
 void Market::meet_asks(Job& job, const Placement& placement, Time limit_end) {
-  if (auction_ == nullptr || !auction_->wants_nodes() || !job.rated || job.accrued.resumed ||
-      job.terms.rule != auction_->rule()) {
-    return;
-  }
+  const Auction* auction = auction_of(job);
+  if (auction == nullptr || !auction->wants_nodes() || !job.rated || job.accrued.resumed) return;
   if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
     job.rated = job.stood = false;
     return;
@@ -124,7 +124,8 @@ std::vector<double> Market::node_weights(const Job& job, const Placement& placem
   const bool free = std::all_of(asked.begin(), asked.end(), [](double ask) { return ask <= 0; });
   if (!free) return asked;
   std::vector<double> held;
-  for (const Tres& part : held_parts(job, placement)) held.push_back(billing_of(part));
+  for (const Tres& part : held_parts(job, placement))
+    held.push_back(billing_of(exchange_of(job).settings, part));
   return held;
 }
 
@@ -134,7 +135,8 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
                                              const Bill& bill) {
   std::vector<ledger::Payee> payees;
   const Money amount = bill.charged - bill.refunded;
-  if (config_.owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
+  const auto& owners = exchange_of(job).settings.owners;
+  if (owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }
   const std::vector<Node>& nodes = bookings_.plan().nodes();
@@ -146,8 +148,8 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
   const std::vector<double> asked = asked_rates(job, placement);
   std::map<std::string, Money> by_account;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = config_.owners.find(nodes[placement[i].node].name);
-    if (owner == config_.owners.end()) continue;
+    const auto owner = owners.find(nodes[placement[i].node].name);
+    if (owner == owners.end()) continue;
     const auto most = Money::from_credits(asked[i] * static_cast<double>(bill.elapsed));
     if (!job.awarded && most) parts[i] = std::min(parts[i], *most);
     by_account[owner->second.account] += parts[i];

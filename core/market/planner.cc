@@ -49,8 +49,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   const auto began = std::chrono::steady_clock::now();
   orders_.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!has_config_ || !liens_read_ || !cluster_known_ || mechanism_ == nullptr)
-    return orders_.list();
+  if (!has_config_ || !liens_read_ || !cluster_known_) return orders_.list();
   in_pass_ = true;
   ++pass_number_;
   last_pass_ = now;
@@ -70,8 +69,8 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   replan_lost(now);
   fund_waiting(now);
   pull_forward(now);
-  rooms_known_ = false;
-  hold_auction(now);
+  forget_rooms();
+  for (const auto& exchange : exchanges_) hold_auction(*exchange, now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = jobs_.find(jobs[i].job_id);
     if (found == jobs_.end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded)
@@ -143,6 +142,7 @@ void Market::see_other(const market_job_t& seen, Time now) {
   }
   Placement placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
   if (is_new) new_runs_.push_back({placement, run.end});
+  if (!placement.empty()) run.node = placement.front().node;
   bookings_.book("u" + std::to_string(seen.job_id), std::move(placement), seen.start, run.end);
   others_changed_ = true;
 }
@@ -187,6 +187,8 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
 
 void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
+  Exchange& exchange = exchange_of(job);
+  const Time slack = exchange.settings.start_slack;
   if (is_first) {
     if (job.phase == Phase::kWaiting) {
       log_(LogLevel::kInfo,
@@ -195,16 +197,16 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     }
     if (job.placed &&
         job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
-      mechanism_->release(job.bid.request, job.terms.start, job.terms.start);
-      mechanism_->promise(job.bid.request, seen.start);
+      exchange.prices.release(job.bid.request, job.terms.start, job.terms.start);
+      exchange.prices.promise(job.bid.request, seen.start);
     } else if (!job.placed) {
-      mechanism_->promise(job.bid.request, seen.start);
+      exchange.prices.promise(job.bid.request, seen.start);
     }
     if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
     if (job.missed || job.retime) {  // Slurm was first: the promise begins with the run
       job.missed = job.retime = false;
       if (!job.terms.auctioned())
-        job.terms.promised_end = seen.start + job.bid.request.duration + config_.start_slack;
+        job.terms.promised_end = seen.start + job.bid.request.duration + slack;
     }
     job.placed = true;
     job.phase = Phase::kRunning;
@@ -228,11 +230,11 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   job.run_end = end;
   job.placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
   if (is_first) new_runs_.push_back({job.placement, end});
-  bookings_.book(booking_key(job), job.placement, seen.start, end + config_.start_slack);
-  if (job.reserved && job.reserved_until != 0 && end + config_.start_slack > job.reserved_until) {
+  bookings_.book(booking_key(job), job.placement, seen.start, end + slack);
+  if (job.reserved && job.reserved_until != 0 && end + slack > job.reserved_until) {
     market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
     order.name = orders_.keep(reservation_name(job));
-    order.end = job.reserved_until = end + config_.start_slack;
+    order.end = job.reserved_until = end + slack;
   }
 }
 
@@ -345,7 +347,7 @@ void Market::replan_lost(Time now) {
   }
   const bool all_placed = std::all_of(jobs_.begin(), jobs_.end(), [this](const auto& entry) {
     return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
-           (auction_ != nullptr && entry.second.terms.auctioned());
+           (entry.second.terms.auctioned() && exchange_of(entry.second).auction != nullptr);
   });
   if (all_placed) return;
   int searches = 0;
@@ -353,7 +355,7 @@ void Market::replan_lost(Time now) {
     Job& job = *lost;
     if (job.placed || now < job.retry_at) continue;
     if (job.terms.auctioned()) {
-      if (auction_ == nullptr) hold(job, Cause::kResources, job.terms.price, now);
+      if (exchange_of(job).auction == nullptr) hold(job, Cause::kResources, job.terms.price, now);
       continue;
     }
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
@@ -366,8 +368,9 @@ void Market::replan_lost(Time now) {
     }
     if (++searches > kMovesPerPass) break;
     const StartSpans closed = closed_by_sisters(job);
-    auto choice =
-        earliest_place(job.bid.request, from, now + 2 * config_.horizon, booking_key(job), &closed);
+    const MarketSettings& settings = exchange_of(job).settings;
+    auto choice = earliest_place(job.bid.request, from, now + 2 * settings.horizon,
+                                 booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.retry_at = now + kRetry / 2;
@@ -376,7 +379,7 @@ void Market::replan_lost(Time now) {
     const bool in_window = choice->start + job.bid.request.duration <= job.bid.request.deadline;
     place(job, std::move(*choice));
     if (job.retime) {
-      job.terms.promised_end = job.terms.start + job.bid.request.duration + config_.start_slack;
+      job.terms.promised_end = job.terms.start + job.bid.request.duration + settings.start_slack;
       job.retime = false;
     }
     if (job.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
@@ -390,8 +393,7 @@ void Market::replan_missed(Job& job, Time from, Time now) {
   job.missed = false;
   Request request = job.bid.request;
   request.earliest = from;
-  if (job.deadline == 0)
-    request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+  if (job.deadline == 0) request.deadline = std::max(request.deadline, window_end(request, 0, now));
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = job.terms.price;
@@ -405,7 +407,8 @@ void Market::replan_missed(Job& job, Time from, Time now) {
   }
   job.bid.request = request;
   place(job, std::move(*found.choice));
-  job.terms.promised_end = job.terms.start + request.duration + config_.start_slack;
+  job.terms.promised_end =
+      job.terms.start + request.duration + exchange_of(request).settings.start_slack;
   job.cause = Cause::kNone;
   job.note_due = true;
 }
@@ -441,7 +444,7 @@ void Market::pull_forward(Time now) {
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
   for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
     Job& job = *jobs[k];
-    if (!job.placed || !job.ready || job.terms.start <= now + config_.slot ||
+    if (!job.placed || !job.ready || job.terms.start <= now + exchange_of(job).settings.slot ||
         job.bid.request.earliest > now || job.not_before > now) {
       continue;
     }
@@ -461,18 +464,20 @@ void Market::pull_forward(Time now) {
 }
 
 void Market::place(Job& job, Choice choice) {
+  Exchange& exchange = exchange_of(job);
   job.terms.start = choice.start;
   job.placement = choice.placement;
   bookings_.book(booking_key(job), std::move(choice.placement), choice.start,
-                 choice.start + job.bid.request.duration + config_.start_slack);
-  mechanism_->promise(job.bid.request, choice.start);
+                 choice.start + job.bid.request.duration + exchange.settings.start_slack);
+  exchange.prices.promise(job.bid.request, choice.start);
   job.placed = true;
   job.reserve_failures = 0;
 }
 
 void Market::unplace(Job& job, Time from) {
   if (!job.placed) return;
-  mechanism_->release(job.bid.request, job.terms.start, std::max(from, job.terms.start));
+  exchange_of(job).prices.release(job.bid.request, job.terms.start,
+                                  std::max(from, job.terms.start));
   bookings_.cancel(booking_key(job));
   job.placement.clear();
   job.placed = false;
@@ -494,7 +499,8 @@ void Market::reserve(Job& job, Time now) {
   order.account = orders_.keep(job.bid.account);
   order.uid = job.bid.uid;
   order.start = std::max(now, job.terms.start);
-  order.end = (runs ? job.run_end : order.start + job.bid.request.duration) + config_.start_slack;
+  order.end = (runs ? job.run_end : order.start + job.bid.request.duration) +
+              exchange_of(job).settings.start_slack;
   orders_.set_places(order, job.placement);
   job.reserved = true;
   job.reserved_until = order.end;
@@ -553,7 +559,8 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
 }
 
 void Market::give_place_orders(Job& job, Time now) {
-  if (!job.reserved && now >= job.retry_at && job.terms.start - config_.reservation_lead <= now)
+  const MarketSettings& settings = exchange_of(job).settings;
+  if (!job.reserved && now >= job.retry_at && job.terms.start - settings.reservation_lead <= now)
     reserve(job, now);
   if (job.terms.start > now || !job.reserved) return;
   if (!job.bound && job.ready) {
@@ -563,25 +570,26 @@ void Market::give_place_orders(Job& job, Time now) {
     job.bound_at = now;
   }
   // Slurm took its time: what is left of the reservation must still hold the whole run.
-  const Time needed = now + job.bid.request.duration + config_.start_slack / 2;
+  const Time needed = now + job.bid.request.duration + settings.start_slack / 2;
   if (needed > job.reserved_until) {
     market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
     order.name = orders_.keep(reservation_name(job));
-    order.end = job.reserved_until = now + job.bid.request.duration + config_.start_slack;
+    order.end = job.reserved_until = now + job.bid.request.duration + settings.start_slack;
     bookings_.book(booking_key(job), job.placement, job.terms.start, order.end);
   }
 }
 
 // Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week
 // at a time, so that numbers do not change from pass to pass.
-std::uint32_t Market::factor(const Terms& terms, bool waiting) const {
+std::uint32_t Market::factor(const MarketSettings& settings, const Terms& terms,
+                             bool waiting) const {
   if (waiting) return 0;
-  const Time span = 2 * config_.horizon;
-  const Time base = last_pass_ / config_.horizon * config_.horizon;
+  const Time span = 2 * settings.horizon;
+  const Time base = last_pass_ / settings.horizon * settings.horizon;
   const Time delay = std::clamp<Time>(terms.start - base, 0, span - 1);
-  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * config_.priority /
+  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * settings.priority /
                      static_cast<std::uint64_t>(span);
-  return config_.priority + static_cast<std::uint32_t>(bonus);
+  return settings.priority + static_cast<std::uint32_t>(bonus);
 }
 
 std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_text) {
@@ -593,8 +601,10 @@ std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_te
   }
   const auto note = read_note(note_text);
   if (!note || note->settled) return 0;
-  if (note->end == 0 && !note->waiting) return config_.priority;  // in an auction
-  return factor(Terms{note->price, note->start, note->end, ""}, note->waiting);
+  // Nobody tells its partition; the next pass corrects it.
+  const MarketSettings& settings = exchanges_.front()->settings;
+  if (note->end == 0 && !note->waiting) return settings.priority;  // in an auction
+  return factor(settings, Terms{note->price, note->start, note->end, ""}, note->waiting);
 }
 
 void Market::order_failed(const market_order_t& order, std::string_view why, Time now) {
@@ -612,7 +622,7 @@ void Market::order_failed(const market_order_t& order, std::string_view why, Tim
       if (++job.reserve_failures < kReserveAttempts) break;
       // Something the market does not know holds these nodes: another start, a slot later.
       unplace(job, now);
-      job.not_before = now + config_.slot;
+      job.not_before = now + exchange_of(job).settings.slot;
       break;
     case MARKET_BIND:
       give_up_start(job, why, now);

@@ -105,7 +105,7 @@ void Market::settle_preempted(Job& job, bool for_own, Time now) {
   settle(job, ended, now);
   if (!in_pass_) return;
   orders_.add(MARKET_SET_NOTE, job.id).text = orders_.keep(job.settled_note);
-  if (std::string bill = wanted_bill(job.settled_note); !bill.empty())
+  if (std::string bill = wanted_bill(job.bid.request.partition, job.settled_note); !bill.empty())
     orders_.add(MARKET_SET_BILL, job.id).text = orders_.keep(std::move(bill));
 }
 

@@ -45,7 +45,9 @@ Time next_try(const Bookings& bookings, Time start, int tried) {
 // true value picks the pair that is truly best for its owner.
 Market::Found Market::find(const Request& request, const Wish& wish, Time now) const {
   Found found;
-  const PriceList list = mechanism_->prices(request, now);
+  const Exchange& exchange = exchange_of(request);
+  const Time slack = exchange.settings.start_slack;
+  const PriceList list = exchange.price_list(request, now);
   const Time first = std::max(request.earliest, now);
   const Time last = request.deadline - request.duration;
   const auto start_of = [&](std::size_t k) {
@@ -63,7 +65,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
     double score = static_cast<double>(price->micro());
     if (wish.prefer == Prefer::kEarliest) score = 0;
     if (wish.prefer == Prefer::kValue) {
-      const Time completion = start + request.duration + config_.start_slack;
+      const Time completion = start + request.duration + slack;
       const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
       score = price->credits() - value;
       if (score > 0) continue;  // worth less than it costs
@@ -90,7 +92,7 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
       found.capped = true;
       break;
     }
-    const Time end = start + request.duration + config_.start_slack;
+    const Time end = start + request.duration + slack;
     auto placement =
         bookings_.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
     if (placement) {
@@ -110,11 +112,12 @@ std::optional<Market::Choice> Market::once_more(const Request& request, const Ch
   Request narrow = request;
   narrow.earliest = last.start;
   narrow.deadline = last.start + request.duration;
-  const PriceList list = mechanism_->prices(narrow, now);
+  const Exchange& exchange = exchange_of(request);
+  const PriceList list = exchange.price_list(narrow, now);
   if (list.credits.empty() || !std::isfinite(list.credits.front())) return std::nullopt;
   const auto price = Money::from_credits(list.credits.front());
   if (!price || *price != last.price) return std::nullopt;
-  const Time end = last.start + request.duration + config_.start_slack;
+  const Time end = last.start + request.duration + exchange.settings.start_slack;
   auto placement = bookings_.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
   return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
@@ -132,7 +135,8 @@ Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
 
 bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
   if (bid.worth.budget) return choice.price <= *bid.worth.budget;
-  const Time completion = choice.start + bid.request.duration + config_.start_slack;
+  const Time slack = exchange_of(bid.request).settings.start_slack;
+  const Time completion = choice.start + bid.request.duration + slack;
   return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
          choice.price.credits();
 }
@@ -140,13 +144,14 @@ bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) con
 std::optional<Market::Choice> Market::earliest_place(const Request& request, Time from, Time until,
                                                      const std::string& ignore,
                                                      const StartSpans* closed) const {
+  const Time slack = exchange_of(request).settings.start_slack;
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
     if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
       start = open;
       continue;
     }
-    const Time end = start + request.duration + config_.start_slack;
+    const Time end = start + request.duration + slack;
     auto placement =
         bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
     if (placement) return Choice{start, Money(), std::move(*placement)};
@@ -163,17 +168,18 @@ std::optional<std::string> Market::later_deadline(const Draft& draft, Time now) 
   if (draft.wanted_deadline == 0) return std::nullopt;
   Draft later = draft;
   Request& request = later.bid.request;
-  request.deadline = std::max(request.deadline, now + config_.horizon - config_.start_slack);
+  const MarketSettings& settings = exchange_of(request).settings;
+  request.deadline = std::max(request.deadline, now + settings.horizon - settings.start_slack);
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = draft.bid.worth.budget;
   const auto trial = try_out(later, wish, now);
   if (!trial) return std::nullopt;
-  const Time done = trial->last_start + request.duration + config_.start_slack;
+  const Time done = trial->last_start + request.duration + settings.start_slack;
   const Time minute = (done + 59) / 60 * 60;
   Money dearest = trial->dearest;
   if (draft.tasks > 1) {
-    request.deadline = minute - config_.start_slack;
+    request.deadline = minute - settings.start_slack;
     const auto again = try_out(later, Wish{}, now);
     if (!again) return std::nullopt;
     dearest = again->dearest;

@@ -49,9 +49,13 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
 
 bool Market::wants_count(std::uint32_t job_id, std::string_view note) {
   const std::lock_guard lock(mutex_);
-  if (mechanism_ == nullptr || auction_ != nullptr) return false;
+  const bool any_posted =
+      std::any_of(exchanges_.begin(), exchanges_.end(),
+                  [](const auto& exchange) { return exchange->auction == nullptr; });
+  if (!has_config_ || !any_posted) return false;
   const auto job = jobs_.find(job_id);
   if (job != jobs_.end()) {
+    if (exchange_of(job->second).auction != nullptr) return false;
     const Phase phase = job->second.phase;
     return job->second.count_due && job->second.count_at <= last_pass_ &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
@@ -187,7 +191,7 @@ void Market::keep_told(const Job& job, Found& found, Time now) const {
 // A place for the job as it is now, at its start where that can still be had, at the price that its
 // owner was told.
 bool Market::move_at_told_price(Job& job, const Request& request, Time now) {
-  if (auction_ != nullptr || job.terms.auctioned())
+  if (exchange_of(request).auction != nullptr || job.terms.auctioned())
     return renegotiate(job, request, job.terms.start, now);
   if (job.missed) {  // its owner let its start pass: its price will be asked for again
     job.bid.request = request;
@@ -235,19 +239,19 @@ void Market::give_up_start(Job& job, std::string_view why, Time now) {
   if (job.start_failures > kStartAttempts)
     return hold(job, Cause::kNotStarted, job.terms.price, now);
   job.cause = Cause::kNotStarted;
-  job.not_before = now + std::min(kLongestWait, patience() << (job.start_failures - 1));
+  job.not_before = now + std::min(kLongestWait, patience(job) << (job.start_failures - 1));
   job.retry_at = 0;
 }
 
 // How long a job keeps its place although Slurm does not start it: three times what start-up and
 // clean-up are planned to take, for jobs on the same nodes that must be killed first.
-Time Market::patience() const {
-  return std::max(kLeastPatience, 3 * config_.start_slack);
+Time Market::patience(const Job& job) const {
+  return std::max(kLeastPatience, 3 * exchange_of(job).settings.start_slack);
 }
 
 void Market::give_up_late_start(Job& job, Time now) {
-  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience()) return;
-  give_up_start(job, fmt::format("Slurm did not start it within {} s", patience()), now);
+  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience(job)) return;
+  give_up_start(job, fmt::format("Slurm did not start it within {} s", patience(job)), now);
 }
 
 }  // namespace market

@@ -74,7 +74,8 @@ void Market::drop_provisional(const std::string& token) {
     if (!task.funded) continue;
     bookings_.cancel(booking_key(token, i));
     if (!task.terms.auctioned())
-      mechanism_->release(provisional.bid.request, task.terms.start, task.terms.start);
+      exchange_of(provisional.bid.request)
+          .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
     funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
   }
   forget_provisional(token);

@@ -106,6 +106,8 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
     result = query_prices(ask, now);
   } else if (verb == "liens") {
     result = query_liens(ask, asker);
+  } else if (verb == "markets") {
+    result = query_markets(now);
   } else if (verb == "balance") {
     result = query_balance(asker);
   } else if (verb == "rebid") {
@@ -117,8 +119,8 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
                 ""};
 }
 
-double Market::billing_of(const Tres& tres) const {
-  return billing_units_of(config_, tres, sold_tres_);
+double Market::billing_of(const MarketSettings& settings, const Tres& tres) const {
+  return billing_units_of(settings, tres, sold_tres_);
 }
 
 Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
@@ -155,8 +157,9 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   const auto payer = check_account(named, asker, chosen);
   std::string account = payer ? *payer : std::string();
   if (!payer && may_see(named, asker) && funds_.find(named) != nullptr) account = named;
-  Json answer = auction_ != nullptr ? auction_quote(request, account, now)
-                                    : quote_table(request, deadline, account, now);
+  Json answer = exchange_of(request).auction != nullptr
+                    ? auction_quote(request, account, now)
+                    : quote_table(request, deadline, account, now);
   if (!named.empty() && account.empty() && answer["ok"] == true) {
     answer["account_error"] = payer.error().text;
     answer["text"] =
@@ -167,10 +170,12 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
 
 Json Market::quote_table(const Request& request, Time deadline, const std::string& account,
                          Time now) const {
-  const double billing = billing_of(request.demand.tres);
+  const Exchange& exchange = exchange_of(request);
+  const MarketSettings& settings = exchange.settings;
+  const double billing = billing_of(request);
   const double hours = static_cast<double>(request.duration) / 3600.0;
   Request later = request;
-  later.deadline = now + config_.horizon - config_.start_slack;
+  later.deadline = now + settings.horizon - settings.start_slack;
   Wish earliest;
   earliest.prefer = Prefer::kEarliest;
   struct Row {
@@ -192,7 +197,7 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
     add("by deadline", "cheapest by " + format_time_short(deadline, now),
         find(request, Wish{}, now));
   }
-  add("later", "cheapest in " + time_limit_text(config_.horizon), find(later, Wish{}, now));
+  add("later", "cheapest in " + time_limit_text(settings.horizon), find(later, Wish{}, now));
   if (rows.empty()) return failure("no start with free nodes is for sale in this window");
 
   Json table = Json::array();
@@ -200,7 +205,7 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
                                  "COMPLETES BY", "PRICE", "PER BILLING-HOUR");
   Money cheapest = rows.front().choice.price;
   for (const Row& row : rows) {
-    const Time completes = row.choice.start + request.duration + config_.start_slack;
+    const Time completes = row.choice.start + request.duration + settings.start_slack;
     const std::string per_unit =
         billing * hours > 0 ? fmt::format("{:.4f}", row.choice.price.credits() / (billing * hours))
                             : "0";
@@ -215,20 +220,20 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
                         row.choice.price.to_string(), per_unit, row.note.empty() ? "" : "   ",
                         row.note);
   }
-  const bool sums = config_.billing_rule == BillingRule::kSum;
+  const bool sums = settings.billing_rule == BillingRule::kSum;
   text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours; total {}; floor {}, cap {}",
-                      mechanism_->rule(), short_number(billing), sums ? "sum" : "max_tres",
+                      exchange.rule(), short_number(billing), sums ? "sum" : "max_tres",
                       time_limit_text(request.duration), short_number(billing * hours),
-                      cheapest.to_string(), short_number(config_.floor_price),
-                      short_number(config_.cap_price));
+                      cheapest.to_string(), short_number(settings.floor_price),
+                      short_number(settings.cap_price));
   Json answer{{"ok", true},
               {"rows", table},
-              {"rule", mechanism_->rule()},
+              {"rule", exchange.rule()},
               {"billing_rule", sums ? "sum" : "max_tres"},
               {"billing", billing},
               {"hours", hours},
-              {"floor", short_number(config_.floor_price)},
-              {"cap", short_number(config_.cap_price)}};
+              {"floor", short_number(settings.floor_price)},
+              {"cap", short_number(settings.cap_price)}};
   if (!account.empty()) {
     const Money available = funds_.available(account);
     answer["account"] = account;
@@ -270,8 +275,8 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
   }
   std::string code;
   const std::string sentence = explain(*job, now, code);
-  const double hours = billing_of(job->bid.request.demand.tres) *
-                       static_cast<double>(job->bid.request.duration) / 3600.0;
+  const double hours =
+      billing_of(job->bid.request) * static_cast<double>(job->bid.request.duration) / 3600.0;
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
   if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
     text += fmt::format(
@@ -304,12 +309,14 @@ Json Market::query_prices(const Json& ask, Time now) {
   if (!partition) return failure(partition.error().text);
   Request request;
   request.partition = (*partition)->name;
-  request.earliest = (now + config_.slot - 1) / config_.slot * config_.slot;
+  const Exchange& exchange = exchange_of(request);
+  const MarketSettings& settings = exchange.settings;
+  request.earliest = (now + settings.slot - 1) / settings.slot * settings.slot;
   request.duration = 3600;
-  request.deadline = now + std::min<Time>(config_.horizon, 25 * 3600);
+  request.deadline = now + std::min<Time>(settings.horizon, 25 * 3600);
   request.demand.tres = {{"cpu", 1}};
-  const double billing = billing_of(request.demand.tres);
-  const PriceList list = mechanism_->prices(request, now);
+  const double billing = billing_of(request);
+  const PriceList list = exchange.price_list(request, now);
   Json rows = Json::array();
   std::string text =
       fmt::format("{:<18}{:>16}\n", "START", billing > 0 ? "PER BILLING-HOUR" : "PER CPU-HOUR");
@@ -322,14 +329,14 @@ Json Market::query_prices(const Json& ask, Time now) {
     rows.push_back(Json{{"start", start}, {"per_unit", shown}});
     text += fmt::format("{:<18}{:>16}\n", format_time_short(start, now), shown);
   }
-  text += fmt::format("{}; floor {}, cap {}.", mechanism_->rule(),
-                      short_number(config_.floor_price), short_number(config_.cap_price));
+  text += fmt::format("{}; floor {}, cap {}.", exchange.rule(), short_number(settings.floor_price),
+                      short_number(settings.cap_price));
   return Json{{"ok", true},
               {"text", text},
               {"rows", rows},
-              {"rule", mechanism_->rule()},
-              {"floor", short_number(config_.floor_price)},
-              {"cap", short_number(config_.cap_price)}};
+              {"rule", exchange.rule()},
+              {"floor", short_number(settings.floor_price)},
+              {"cap", short_number(settings.cap_price)}};
 }
 
 Json Market::query_balance(const market_submission_t& asker) {
@@ -370,6 +377,57 @@ Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time
       {"price", job->terms.price.to_string()}};
 }
 
+// What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;
+// of an auction what its runs spend in an hour.
+void Market::add_price_level(const Exchange& exchange, Time now, Json& market) const {
+  const MarketSettings& settings = exchange.settings;
+  if (exchange.auction != nullptr) {
+    double spent = 0;
+    for (const auto& [id, job] : jobs_) {
+      if (job.phase == Phase::kRunning && job.rated && auction_of(job) == exchange.auction)
+        spent += job.standing.rate;
+    }
+    market["spent_per_hour"] = spent * 3600;
+    return;
+  }
+  Request request;
+  for (const Partition& partition : partitions_) {
+    if (request.partition.empty() && settings.trades(partition.name))
+      request.partition = partition.name;
+  }
+  request.demand.tres = {{"cpu", 1}};
+  request.duration = 3600;
+  request.earliest = now;
+  request.deadline = now + settings.horizon;
+  const double billing = billing_of(settings, request.demand.tres);
+  const PriceList list = exchange.prices.prices(request, now);
+  if (list.credits.empty() || !(billing > 0)) return;
+  const double cheapest = *std::min_element(list.credits.begin(), list.credits.end());
+  if (std::isfinite(list.credits.front())) market["now"] = list.credits.front() / billing;
+  if (std::isfinite(cheapest)) market["cheapest"] = cheapest / billing;
+}
+
+// Each market with its rule, its partitions, its live bids and its price level.
+Json Market::query_markets(Time now) const {
+  Json markets = Json::array();
+  for (const auto& exchange : exchanges_) {
+    std::size_t live = 0;
+    for (const auto& [id, job] : jobs_)
+      live += job.phase != Phase::kEnded && &exchange_of(job) == exchange.get();
+    Json partitions = Json::array();
+    for (const Partition& partition : partitions_) {
+      if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
+    }
+    Json market{{"name", exchange->settings.name},
+                {"rule", exchange->rule()},
+                {"partitions", std::move(partitions)},
+                {"live", live}};
+    add_price_level(*exchange, now, market);
+    markets.push_back(std::move(market));
+  }
+  return Json{{"ok", true}, {"markets", std::move(markets)}};
+}
+
 Json Market::query_status(const market_submission_t& asker, Time now) {
   std::size_t waiting = 0, running = 0, confirmed = 0;
   for (const auto& [id, job] : jobs_) {
@@ -377,12 +435,14 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
     running += job.phase == Phase::kRunning;
     confirmed += job.phase == Phase::kConfirmed;
   }
+  std::uint64_t priced = 0;
+  for (const auto& exchange : exchanges_) priced += exchange->prices.priced();
   const bool usable = ready();
   std::string text =
       usable ? fmt::format(
                    "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
                    "entries to write",
-                   mechanism_->rule(), confirmed, waiting, running,
+                   rules_text(), confirmed, waiting, running,
                    last_pass_ == 0 ? 0 : now - last_pass_, last_pass_ms_, unwritten_)
              : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
                                                  : !books_usable_ ? "the ledger cannot be used"
@@ -404,7 +464,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
               {"usable", usable},
               {"cluster", cluster_name_},
               {"config_refused", !config_error_.empty()},
-              {"priced", mechanism_ ? mechanism_->priced() : 0},
+              {"priced", priced},
               {"undersold", undersold_jobs_},
               {"warnings", usable ? risks() : std::vector<std::string>()},
               {"planned", confirmed},
@@ -413,7 +473,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
               {"unwritten", unwritten_},
               {"last_pass", last_pass_},
               {"pass_ms", last_pass_ms_},
-              {"rule", mechanism_ ? std::string(mechanism_->rule()) : std::string()}};
+              {"rule", has_config_ ? rules_text() : std::string()}};
 }
 
 }  // namespace market

@@ -42,7 +42,7 @@ void Market::keep_rate(Job& job, Time now) {
   const double rate = job.standing.rate;
   if (!job.rated) return;
   if (accrued.kept_rate) {
-    const Time every = std::max(config_.auction_period, kKeepEvery);
+    const Time every = std::max(exchange_of(job).settings.auction_period, kKeepEvery);
     const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
     if (same || now < accrued.kept_at + every) return;
   }
@@ -53,7 +53,8 @@ void Market::keep_rate(Job& job, Time now) {
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
 void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
-  if (auction_ == nullptr || !auction_->priced() || job.terms.rule != auction_->rule()) return;
+  const Auction* auction = auction_of(job);
+  if (auction == nullptr || !auction->priced()) return;
   const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
   const Placement placement =
       placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());

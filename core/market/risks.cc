@@ -28,6 +28,7 @@ bool Market::share_nodes(const Partition& a, const Partition& b) const {
 }
 
 void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks) const {
+  const MarketSettings& settings = exchange_of(sold.name).settings;
   for (const Partition& other : partitions_) {
     if (!share_nodes(sold, other)) continue;
     if (preempts_by_tier_ && sold.rules.preemptable &&
@@ -37,13 +38,13 @@ void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks
           "PreemptMode=OFF",
           other.name, other.rules.priority_tier, sold.name, sold.rules.priority_tier, sold.name));
     }
-    const bool takes_unbid = !trades(other.name) || config_.unbid == UnbidJobs::kBestEffort;
-    if (takes_unbid && (other.max_time == 0 || other.max_time > config_.reservation_lead)) {
+    const bool takes_unbid = !refuses_unbid(other.name);
+    if (takes_unbid && (other.max_time == 0 || other.max_time > settings.reservation_lead)) {
       risks.push_back(fmt::format(
           "jobs without a bid may run {} in partition {}, longer than planning.reservation_lead "
           "({}): one that starts before a place in {} has its reservation can sit on it",
           other.max_time == 0 ? "for ever" : time_limit_text(other.max_time), other.name,
-          time_limit_text(config_.reservation_lead), sold.name));
+          time_limit_text(settings.reservation_lead), sold.name));
     }
   }
   if (sold.rules.forced_share > 1) {
@@ -51,25 +52,33 @@ void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks
         "OverSubscribe=FORCE:{} in partition {}: Slurm puts several jobs on the cores one paid for",
         sold.rules.forced_share, sold.name));
   }
-  if (sold.rules.overrun_s > config_.start_slack) {
+  if (sold.rules.overrun_s > settings.start_slack) {
     risks.push_back(fmt::format(
         "jobs in partition {} may go on for {} s after their time limit (OverTimeLimit, KillWait), "
         "longer than planning.start_slack ({} s): the next job on their nodes starts late",
-        sold.name, sold.rules.overrun_s, config_.start_slack));
+        sold.name, sold.rules.overrun_s, settings.start_slack));
   }
 }
 
 std::vector<std::string> Market::risks() const {
   std::vector<std::string> risks;
   if (texts_overwritten_) risks.emplace_back(kTextsOverwritten);
-  if (auction_ != nullptr) return risks;  // no start is promised
-  if (preempts_by_qos_) {
+  std::set<std::string> refusals;
+  for (const auto& exchange : exchanges_) {
+    if (!exchange->refusal.empty()) refusals.insert("market.conf: " + exchange->refusal);
+  }
+  risks.insert(risks.end(), refusals.begin(), refusals.end());
+  const auto promises = [this](const Partition& partition) {
+    return trades(partition.name) && exchange_of(partition.name).auction == nullptr;
+  };
+  const bool any_promises = std::any_of(partitions_.begin(), partitions_.end(), promises);
+  if (preempts_by_qos_ && any_promises) {
     risks.emplace_back(
         "PreemptType=preempt/qos: a QOS that preempts those of jobs with a bid kills guaranteed "
         "jobs");
   }
   for (const Partition& partition : partitions_) {
-    if (trades(partition.name)) add_risks_of(partition, risks);
+    if (promises(partition)) add_risks_of(partition, risks);
   }
   return risks;
 }

@@ -91,17 +91,17 @@ std::optional<EndTexts> Market::job_ended(const market_job_t& job, Time now) {
   const std::lock_guard lock(mutex_);
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
-  std::string bill = wanted_bill(*note);
+  std::string bill = wanted_bill(or_empty(job.partition), *note);
   return EndTexts{std::move(*note), std::move(bill)};
 }
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
 // the charge is the whole budget, and bids are sealed.
-std::string Market::wanted_bill(std::string_view settled_note) const {
+std::string Market::wanted_bill(std::string_view partition, std::string_view settled_note) const {
   const auto note = read_note(settled_note);
   if (!note) return {};
   const bool by_rule = !note->rule.starts_with("abacus/");
-  if (!config_.bill_in_admin_comment.value_or(by_rule)) return {};
+  if (!exchange_of(partition).settings.bill_in_admin_comment.value_or(by_rule)) return {};
   return bill_text(*note, MARKET_BILL_MAX);
 }
 
@@ -113,7 +113,7 @@ void Market::see_ended(const market_job_t& ended, Time now) {
   job->second.seen_pass = pass_number_;
   if (*note == or_empty(ended.note)) return;
   orders_.add(MARKET_SET_NOTE, ended.job_id).text = orders_.keep(*note);
-  if (std::string bill = wanted_bill(*note); !bill.empty())
+  if (std::string bill = wanted_bill(or_empty(ended.partition), *note); !bill.empty())
     orders_.add(MARKET_SET_BILL, ended.job_id).text = orders_.keep(std::move(bill));
 }
 
@@ -177,12 +177,13 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   const bool never_ran =
       !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
   const Time limit = job.bid.request.duration;
+  const MarketSettings& settings = exchange_of(job).settings;
   EndRule rule =
-      rule_of(config_.ends, ended, bill.ran, job.preempted && job.preempted->for_own, bill.own);
+      rule_of(settings.ends, ended, bill.ran, job.preempted && job.preempted->for_own, bill.own);
   bill.late = ended.state == MARKET_JOB_COMPLETED && !job.missed && job.terms.promised_end != 0 &&
               ended.end > job.terms.promised_end && bill.elapsed <= limit;
   const bool ex_post = bill.late && job.terms.free_after != 0;
-  if (bill.late && !ex_post) rule = config_.ends.late;
+  if (bill.late && !ex_post) rule = settings.ends.late;
 
   const bool auctioned = job.terms.auctioned();
   if (job.resettle) {
@@ -190,7 +191,7 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
     if (auctioned && bill.ran) rate_unseen(job, ended, now);
     bill.charged = auctioned ? owed(job, ended, bill) : job.terms.price;
-    if (!auctioned && config_.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
+    if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
     if (ex_post && ended.end > job.terms.free_after) bill.charged = Money();
@@ -239,11 +240,11 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
     void_lien(job, fmt::format("{} before it started", bill.state));
   }
   if (taken_back(job, ended)) unlearn(job);
-  if (mechanism_ != nullptr) unplace(job, now);
-  rooms_known_ = false;
+  unplace(job, now);
+  forget_rooms();
   if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
-    auction_at_ = 0;                 // others pay by it no longer
-  job.reserved = job.bound = false;  // the next pass finds a reservation that no job needs
+    exchange_of(job).auction_at = 0;  // others pay by it no longer
+  job.reserved = job.bound = false;   // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = pass_number_;

@@ -35,17 +35,17 @@ std::set<std::uint32_t> Market::crowded_tasks() const {
   return crowded;
 }
 
-void Market::see_who_stands(Time now) {
+void Market::see_who_stands(const Exchange& exchange, Time now) {
   const std::set<std::uint32_t> crowded = crowded_tasks();
   for (auto& [id, job] : jobs_) {
-    if (job.phase == Phase::kRunning) continue;
+    if (job.phase == Phase::kRunning || &exchange_of(job) != &exchange) continue;
     if (job.phase != Phase::kConfirmed || !job.ready || crowded.contains(id)) {
       job.startable_since = 0;
       if (job.stands) leave_auction(job);
       continue;
     }
     if (job.startable_since == 0) job.startable_since = now;
-    const bool for_long = now - job.startable_since >= config_.auction_period;
+    const bool for_long = now - job.startable_since >= exchange.settings.auction_period;
     if (job.stands || (job.left && !for_long)) continue;
     job.stands = true;
     job.stood = false;
@@ -58,15 +58,15 @@ void Market::leave_auction(Job& job) {
   job.stands = job.stood = job.rated = false;
   job.left = true;
   job.standing = Standing{};
-  auction_at_ = 0;
+  exchange_of(job).auction_at = 0;
 }
 
 // A bid that does not stand has the rank that it would have, since Slurm may start its job before
 // the next pass (a license falls free, a dependency ends). It has no rate, and nobody's hangs on
 // it.
-void Market::rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids,
-                             Time now) {
-  const std::vector<Standing> ranks = auction_->auction(bids, node_rooms(), now);
+void Market::rank_the_absent(Exchange& exchange, const std::vector<Job*>& owners,
+                             const std::vector<LiveBid>& bids, Time now) {
+  const std::vector<Standing> ranks = exchange.auction->auction(bids, node_rooms(exchange), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
     if (job.phase == Phase::kRunning || job.stands) continue;

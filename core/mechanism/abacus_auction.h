@@ -15,7 +15,7 @@ namespace market {
 /// it ends early.
 class AbacusAuction final : public Auction {
  public:
-  explicit AbacusAuction(const Config& config) : config_(config) {}
+  explicit AbacusAuction(const MarketSettings& config) : config_(config) {}
   std::string_view rule() const override { return "abacus/1"; }
   void update(const Capacity& capacity, Time now) override;
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,
@@ -23,7 +23,7 @@ class AbacusAuction final : public Auction {
   double owes(const EndedRun& run) const override;
 
  private:
-  Config config_;
+  MarketSettings config_;
   std::vector<std::string> resources_;                        ///< names of TRES
   std::vector<double> capacity_;                              ///< of each of them, > 0
   std::map<std::uint64_t, std::vector<double>> sub_budgets_;  ///< warm start, by job

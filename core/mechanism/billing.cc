@@ -6,13 +6,13 @@
 
 namespace market {
 
-double weight_per_unit(const Config& config, std::string_view tres) {
+double weight_per_unit(const MarketSettings& config, std::string_view tres) {
   constexpr double kMbPerGb = 1024;
   const double weight = config.weight_of(tres);
   return tres == "mem" ? weight / kMbPerGb : weight;
 }
 
-double billing_units(const Config& config, const Amounts& actual) {
+double billing_units(const MarketSettings& config, const Amounts& actual) {
   double sum = 0;
   double most = 0;
   for (const auto& [name, amount] : actual) {
@@ -36,7 +36,7 @@ Tres with_only_types(const Tres& tres, const std::set<std::string, std::less<>>&
   return named;
 }
 
-double billing_units_of(const Config& config, const Tres& tres,
+double billing_units_of(const MarketSettings& config, const Tres& tres,
                         const std::set<std::string, std::less<>>& names) {
   if (config.configurations.empty())
     return billing_units(config, Amounts(tres.begin(), tres.end()));

@@ -16,7 +16,6 @@ constexpr std::size_t kMostSamples = 512;  // types kept of all past bids
 constexpr double kHour = 3600;
 constexpr Time kEpoch = 3600;  // seconds for which a draw holds
 constexpr const char* kClass = "hard_deadline";
-constexpr const char* kOnlyMarket = "main";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hours(Time seconds) {
@@ -70,7 +69,7 @@ std::vector<double> scaled(std::vector<double> types, double size, double run) {
 
 }  // namespace
 
-ContractMenuPrices::ContractMenuPrices(const Config& config)
+ContractMenuPrices::ContractMenuPrices(const MarketSettings& config)
     : config_(config), draws_(config.seed), scheduler_(make_deadline_scheduler("expected_loss")) {
   learn({}, 0);
 }
@@ -118,7 +117,7 @@ const ContractDraw& ContractMenuPrices::draw(Time now) const {
   const Time epoch = now / kEpoch;
   if (epoch == drawn_epoch_) return drawn_;
   drawn_ = draw_contracts(*job_class(kClass), *population_, draws_,
-                          {kOnlyMarket, kClass, epoch, kPairs});
+                          {config_.name, kClass, epoch, kPairs});
   drawn_epoch_ = epoch;
   return drawn_;
 }

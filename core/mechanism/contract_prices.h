@@ -27,7 +27,7 @@ namespace market {
 /// nothing after it.
 class ContractMenuPrices final : public PostedPrice {
  public:
-  explicit ContractMenuPrices(const Config& config);
+  explicit ContractMenuPrices(const MarketSettings& config);
   std::string_view rule() const override { return "contracts/2"; }
   void update(const Capacity& capacity, Time now) override;
   PriceList prices(const Request& request, Time now) const override;
@@ -48,7 +48,7 @@ class ContractMenuPrices final : public PostedPrice {
   ClusterLoad load(Time now) const;
   std::vector<WaitingJob> backlog(Time now) const;
 
-  Config config_;
+  MarketSettings config_;
   double cpus_ = 0;
   std::set<std::string, std::less<>> names_;  ///< of the cluster's TRES
   std::vector<RunningJob> busy_;

@@ -16,7 +16,7 @@ constexpr double kMegabytesPerWeight = 1024;  // weights of memory are for a GB
 
 }  // namespace
 
-DvaAuction::DvaAuction(const Config& config) : floor_(config.floor_price / kHour) {
+DvaAuction::DvaAuction(const MarketSettings& config) : floor_(config.floor_price / kHour) {
   for (const TresWeight& weight : config.weights) {
     if (weight.tres == "node" || !(weight.weight > 0)) continue;
     goods_.push_back(weight.tres);

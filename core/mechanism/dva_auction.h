@@ -17,7 +17,7 @@ namespace market {
 /// before others, then by budget per second.
 class DvaAuction final : public Auction {
  public:
-  explicit DvaAuction(const Config& config);
+  explicit DvaAuction(const MarketSettings& config);
   std::string_view rule() const override { return "dva/1"; }
   void update(const Capacity&, Time) override {}
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,

@@ -24,7 +24,7 @@ struct Era::Periods {
   std::int64_t slots_each = 1;
   std::int64_t count = 1;
 
-  explicit Periods(const Config& config) {
+  explicit Periods(const MarketSettings& config) {
     const std::int64_t slots = std::max<std::int64_t>(1, config.predictor_cycle / config.slot);
     slots_each = (slots + kMostPeriods - 1) / kMostPeriods;
     while (slots % slots_each != 0) ++slots_each;
@@ -32,7 +32,8 @@ struct Era::Periods {
   }
 };
 
-Era::Era(const Config& config) : PostedSlots(config, {config.floor_price, config.cap_price}) {}
+Era::Era(const MarketSettings& config)
+    : PostedSlots(config, {config.floor_price, config.cap_price}) {}
 
 PriceList Era::prices(const Request& request, Time now) const {
   PriceList list = PostedSlots::prices(request, now);

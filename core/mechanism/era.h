@@ -12,7 +12,7 @@ namespace market {
 /// unit costs the floor price.
 class Era final : public PostedSlots {
  public:
-  explicit Era(const Config& config);
+  explicit Era(const MarketSettings& config);
   std::string_view rule() const override { return "era/1"; }
 
   /// With a late_penalty (section 4: "an exponential penalty for later scheduling") a start d hours

@@ -34,7 +34,8 @@ struct PastBid {
   Time deadline = 0;
   Time duration = 0;
   Tres tres;
-  double value = 0;  ///< credits: the budget, or the sigmoid's maximum
+  double value = 0;         ///< credits: the budget, or the sigmoid's maximum
+  std::string partition{};  ///< where it was made
   bool operator==(const PastBid&) const = default;
 };
 
@@ -76,6 +77,6 @@ class PostedPrice : public Mechanism {
 };
 
 /// The mechanism that the configuration names (table.h); fails when it is none that posts prices.
-Result<std::unique_ptr<PostedPrice>> make_posted_price(const Config& config);
+Result<std::unique_ptr<PostedPrice>> make_posted_price(const MarketSettings& config);
 
 }  // namespace market

@@ -16,7 +16,7 @@ std::int64_t floor_divide(Time time, Time by) {
   return time >= 0 ? time / by : -((by - 1 - time) / by);
 }
 
-std::int64_t slots_of(const Config& config) {
+std::int64_t slots_of(const MarketSettings& config) {
   return config.horizon / config.slot + 2;
 }
 
@@ -30,7 +30,7 @@ bool is_virtual(std::string_view tres) {
 
 }  // namespace
 
-PostedSlots::PostedSlots(const Config& config, const PriceBounds& bounds)
+PostedSlots::PostedSlots(const MarketSettings& config, const PriceBounds& bounds)
     : config_(config), bounds_(bounds), econ_(0, slots_of(config), config.slot) {
   make_good("");
   for (const ResourceAmount& resource : config_.virtual_resources) {

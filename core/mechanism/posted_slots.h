@@ -28,13 +28,13 @@ class PostedSlots : public PostedPrice {
   void release(const Request& request, Time start, Time from) override;
 
  protected:
-  PostedSlots(const Config& config, const PriceBounds& bounds);
+  PostedSlots(const MarketSettings& config, const PriceBounds& bounds);
 
   /// The actual resources that a request for `tres` stands for.
   Amounts actual(const Tres& tres) const;
   /// What a job that needs this bills in an hour at a price of 1, by the configured rule.
   double billing(const Amounts& actual) const;
-  const Config& config() const { return config_; }
+  const MarketSettings& config() const { return config_; }
   /// Expected demand of a TRES: curve ⌊slot / slots_per_curve⌋ mod size, quantities in units of the
   /// TRES. None: no demand.
   struct Forecast {
@@ -67,7 +67,7 @@ class PostedSlots : public PostedPrice {
   BasicEcon::Span span(Time start, Time end) const;
   void change(const Request& request, Time start, Time end, double sign);
 
-  Config config_;
+  MarketSettings config_;
   PriceBounds bounds_;
   BasicEcon econ_;
   std::vector<Good> goods_;  ///< goods_[0]: everything that is never short

@@ -18,12 +18,12 @@ namespace market {
 namespace {
 
 template <class T>
-std::unique_ptr<Mechanism> make(const Config& config) {
+std::unique_ptr<Mechanism> make(const MarketSettings& config) {
   return std::make_unique<T>(config);
 }
 
 template <QueueRule rule>
-std::unique_ptr<Mechanism> make_order(const Config& config) {
+std::unique_ptr<Mechanism> make_order(const MarketSettings& config) {
   return std::make_unique<QueueOrder>(rule, config.seed);
 }
 
@@ -58,7 +58,7 @@ std::vector<std::string> mechanism_names() {
   return names;
 }
 
-Result<std::unique_ptr<Mechanism>> make_mechanism(const Config& config) {
+Result<std::unique_ptr<Mechanism>> make_mechanism(const MarketSettings& config) {
   for (const Entry& entry : table()) {
     if (entry.name == config.mechanism) return entry.make(config);
   }
@@ -73,7 +73,7 @@ bool add_mechanism(const std::string& name, MechanismMaker make) {
   return !taken;
 }
 
-Result<std::unique_ptr<PostedPrice>> make_posted_price(const Config& config) {
+Result<std::unique_ptr<PostedPrice>> make_posted_price(const MarketSettings& config) {
   auto made = make_mechanism(config);
   if (!made) return tl::unexpected(made.error());
   auto* posted = dynamic_cast<PostedPrice*>(made->get());

@@ -10,14 +10,14 @@
 
 namespace market {
 
-using MechanismMaker = std::unique_ptr<Mechanism> (*)(const Config& config);
+using MechanismMaker = std::unique_ptr<Mechanism> (*)(const MarketSettings& config);
 
 /// All names that market.conf may give, in the table's order.
 std::vector<std::string> mechanism_names();
 
 /// The mechanism that the configuration names, a PostedPrice or an Auction; or which names there
 /// are.
-Result<std::unique_ptr<Mechanism>> make_mechanism(const Config& config);
+Result<std::unique_ptr<Mechanism>> make_mechanism(const MarketSettings& config);
 
 /// Adds a mechanism from outside this folder to the table; before any market is open. False when
 /// the name is taken.

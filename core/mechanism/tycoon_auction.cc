@@ -7,7 +7,7 @@
 
 namespace market {
 
-TycoonAuction::TycoonAuction(const Config& config)
+TycoonAuction::TycoonAuction(const MarketSettings& config)
     : period_(static_cast<double>(config.auction_period)) {}
 
 void TycoonAuction::update(const Capacity& capacity, Time) {

@@ -12,7 +12,7 @@ namespace market {
 /// allocation ÷ CPUs asked for, at most 1. Nobody is evicted: a small bid waits.
 class TycoonAuction final : public Auction {
  public:
-  explicit TycoonAuction(const Config& config);
+  explicit TycoonAuction(const MarketSettings& config);
   std::string_view rule() const override { return "tycoon/1"; }
   void update(const Capacity& capacity, Time now) override;
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,

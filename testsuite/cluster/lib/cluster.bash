@@ -223,7 +223,7 @@ ReturnToService=1
 SlurmdTimeout=300
 SlurmdParameters=config_overrides
 NodeName=n[1-$CLUSTER_NODES] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((CLUSTER_PORT + 3))-$((CLUSTER_PORT + 2 + CLUSTER_NODES))] CPUs=$CLUSTER_CPUS RealMemory=$CLUSTER_MEM${CLUSTER_GRES:+ Gres=$CLUSTER_GRES} State=UNKNOWN
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE${CLUSTER_DEFAULT_TIME:+ DefaultTime=$CLUSTER_DEFAULT_TIME} State=UP
+PartitionName=main Nodes=${CLUSTER_MAIN_NODES:-ALL} Default=YES MaxTime=INFINITE${CLUSTER_DEFAULT_TIME:+ DefaultTime=$CLUSTER_DEFAULT_TIME} State=UP
 EOF
 }
 

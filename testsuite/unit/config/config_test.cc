@@ -346,5 +346,86 @@ TEST(Config, FaultsOfOwners) {
   expect_fault("owners = \"n1\";", "2: owners: n1: ");
 }
 
+TEST(Config, AFileWithoutMarketsIsOneMarket) {
+  const auto config = load("mechanism = \"dva\"; partitions = [ \"main\" ];");
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_TRUE(config->markets.empty());
+  const auto markets = config->all_markets();
+  ASSERT_EQ(markets.size(), 1u);
+  EXPECT_EQ(markets[0].name, "market");
+  EXPECT_EQ(markets[0].mechanism, "dva");
+  EXPECT_TRUE(markets[0].trades("main"));
+  EXPECT_FALSE(markets[0].trades("gpu"));
+}
+
+TEST(Config, MarketsTakeWhatTheyDoNotSayFromTheTopLevel) {
+  const auto config = load(R"(
+currency = "SU"; seed = "42"; charge = "used"; priority = 5;
+prices = { floor = "0.2"; cap = "0.8"; weights = ( { tres = "mem"; weight = "2"; } ); };
+planning = { slot = "5"; interval_ms = 500; };
+owners = ( { account = "bio"; nodes = "n1"; ask = "0.1"; } );
+markets = (
+  { name = "batch"; partitions = [ "main", "long" ]; rates = ( { partition = "long"; factor = "1.5"; } ); },
+  { name = "condo"; partitions = [ "condo" ]; mechanism = "dva"; prices = { floor = "0.01"; };
+    planning = { auction_period = "1"; };
+    owners = ( { account = "chem"; nodes = "n[1-2]"; ask = "0.3"; } ); ends = { own = "free"; }; } );
+)");
+  ASSERT_TRUE(config) << config.error().text;
+  ASSERT_EQ(config->markets.size(), 2u);
+  const MarketSettings& batch = config->markets[0];
+  const MarketSettings& condo = config->markets[1];
+  EXPECT_EQ(batch.name, "batch");
+  EXPECT_EQ(batch.mechanism, "era");
+  EXPECT_EQ(batch.charge_basis, ChargeBasis::kUsed);
+  EXPECT_EQ(batch.slot, 300);
+  EXPECT_EQ(batch.rate_of("long"), 1.5);
+  EXPECT_EQ(batch.rate_of("main"), 1);
+  EXPECT_EQ(batch.owners.at("n1").account, "bio");
+  EXPECT_TRUE(batch.trades("long"));
+  EXPECT_EQ(condo.mechanism, "dva");
+  EXPECT_EQ(condo.seed, "42");
+  EXPECT_EQ(condo.currency, "SU");
+  EXPECT_EQ(condo.priority, 5u);
+  EXPECT_EQ(condo.floor_price, 0.01);
+  EXPECT_EQ(condo.cap_price, 0.8);
+  EXPECT_EQ(condo.weight_of("mem"), 2);
+  EXPECT_EQ(condo.auction_period, 60);
+  EXPECT_EQ(condo.slot, 300);
+  EXPECT_EQ(condo.owners.at("n1").account, "chem");
+  EXPECT_EQ(condo.owners.size(), 2u);
+  EXPECT_EQ(condo.ends.own, EndRule::kFree);
+  EXPECT_EQ(batch.ends.own, EndRule::kCharge);
+}
+
+TEST(Config, FaultsOfMarketsSayWhere) {
+  const auto of = [](const std::string& list) { return "markets = ( " + list + " );"; };
+  const std::string a = "{ name = \"a\"; partitions = [ \"p\" ]; }";
+  expect_fault("markets = ( );", "2: markets: ");
+  expect_fault(of("{ partitions = [ \"p\" ]; }"), "2: markets[0].name: ");
+  expect_fault(of("{ name = \"Two Words\"; partitions = [ \"p\" ]; }"), "2: markets[0].name: ");
+  expect_fault(of(a + ", { name = \"a\"; partitions = [ \"q\" ]; }"), "2: markets[1].name: a: ");
+  expect_fault(of("{ name = \"a\"; }"), "2: markets[0].partitions: ");
+  expect_fault(of(a + ", { name = \"b\"; partitions = [ \"q\", \"p\" ]; }"),
+               "2: markets[1].partitions: ");
+  expect_fault("partitions = [ \"p\" ];\n" + of(a), "2: partitions: ");
+  expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; mechanism = \"lottery\"; }"),
+               "2: markets[0].mechanism: lottery: ");
+  expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; currency = \"SU\"; }"),
+               "2: markets[0].currency: SU: ");
+  expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; planning = { interval_ms = 500; }; }"),
+               "2: markets[0].planning.interval_ms: 500: ");
+  expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; prices = { floor = \"9\"; }; }"),
+               "2: markets[0].prices.cap: ");
+  expect_fault("rates = ( { partition = \"p\"; factor = \"0\"; } );", "2: rates[0].factor: 0: ");
+  expect_fault("rates = ( { partition = \"p\"; factor = \"1001\"; } );",
+               "2: rates[0].factor: 1001: ");
+  expect_fault(
+      "rates = ( { partition = \"p\"; factor = \"2\"; }, { partition = \"p\"; factor = \"2\"; } );",
+      "2: rates[1].partition: p: ");
+  expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; "
+                  "rates = ( { partition = \"q\"; factor = \"2\"; } ); }"),
+               "2: markets[0].rates: ");
+}
+
 }  // namespace
 }  // namespace market

@@ -35,7 +35,7 @@ class Bids : public ::testing::Test {
   }
   std::vector<double> learned(Time since = kDay - 86400, Time until = kDay + 2 * 86400) {
     std::vector<double> values;
-    const auto bids = ledger.past_bids(since, until);
+    const auto bids = ledger.past_bids("c", since, until);
     for (const PastBid& bid : *bids) values.push_back(bid.value);
     return values;
   }

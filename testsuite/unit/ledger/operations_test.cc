@@ -340,18 +340,21 @@ TEST_F(Operations, BidsAreRememberedOnce) {
   RecordBid record;
   record.id = "c1:token";
   record.accepted = true;
+  record.cluster = "c1";
   record.partition = "main";
   record.bid = {
       kNow, kNow + 1, kNow + 7200, 3600, {{"cpu", 4}, {"gres/gpu:a100", 2}, {"mem", 4096}}, 0.1};
   EXPECT_EQ(apply_one(ledger, record), Outcome::kDone);
   EXPECT_EQ(apply_one(ledger, record), Outcome::kAlreadyDone);
-  const auto bids = ledger.past_bids(kNow, kNow + 1);
+  const auto bids = ledger.past_bids("c1", kNow, kNow + 1);
   ASSERT_TRUE(bids.has_value());
   ASSERT_EQ(bids->size(), 1u);
   EXPECT_EQ(bids->at(0).tres, record.bid.tres);
   EXPECT_EQ(bids->at(0).value, 0.1);
   EXPECT_EQ(bids->at(0).deadline, kNow + 7200);
-  EXPECT_TRUE(ledger.past_bids(kNow + 1, kNow + 2)->empty());
+  EXPECT_EQ(bids->at(0).partition, "main");
+  EXPECT_TRUE(ledger.past_bids("c1", kNow + 1, kNow + 2)->empty());
+  EXPECT_TRUE(ledger.past_bids("c2", kNow, kNow + 1)->empty());  // of another cluster
 }
 
 }  // namespace

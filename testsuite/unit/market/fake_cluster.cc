@@ -63,20 +63,26 @@ void World::crash() {
 }
 
 void World::tell_cluster() {
-  std::vector<std::uint32_t> members(node_up.size());
-  std::iota(members.begin(), members.end(), 0u);
+  if (partitions.size() == 1) {  // it has all nodes, however many there are now
+    std::vector<std::uint32_t>& members = partitions.begin()->second;
+    members.resize(node_up.size());
+    std::iota(members.begin(), members.end(), 0u);
+  }
   std::vector<market_node_t> nodes;
   for (std::uint32_t i = 0; i < node_up.size(); ++i) {
     nodes.push_back({node_names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
   }
-  market_partition_t partition{
-      "main", true, true, 0, 0, members.data(), static_cast<std::uint32_t>(members.size()), rules};
+  std::vector<market_partition_t> told;
+  for (const auto& [name, members] : partitions) {
+    told.push_back({name.c_str(), name == "main", true, 0, 0, members.data(),
+                    static_cast<std::uint32_t>(members.size()), rules});
+  }
   market_cluster_t cluster{};
   cluster.preempts_by_qos = preempts_by_qos;
   cluster.nodes = nodes.data();
   cluster.node_count = static_cast<std::uint32_t>(nodes.size());
-  cluster.partitions = &partition;
-  cluster.partition_count = 1;
+  cluster.partitions = told.data();
+  cluster.partition_count = static_cast<std::uint32_t>(told.size());
   cluster.associations_enforced = associations;
   market_->update_cluster(cluster, now);
 }
@@ -135,6 +141,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.deadline = ask.deadline;
   job.limit_min = ask.limit_min;
   job.cpus = ask.cpus;
+  if (!ask.partition.empty()) job.partition = ask.partition;
   job.exclusive = ask.exclusive;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
@@ -221,7 +228,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.site_factor = job.site_factor;
     record.user = "root";
     record.account = job.account.c_str();
-    record.partition = "main";
+    record.partition = job.partition.c_str();
     record.note = job.note.c_str();
     record.state_desc = job.state_desc.c_str();
     record.resv_name = job.resv.c_str();
@@ -463,8 +470,10 @@ bool World::try_start(FakeJob& job) {
   }
   CoreMap taken = busy_;
   add_reserved(job, until, taken);
+  const std::vector<std::uint32_t>& members = partitions.at(job.partition);
   for (std::uint32_t node = 0; node < node_up.size() && count < wanted; ++node) {
-    if (!node_up[node]) continue;
+    if (!node_up[node] || std::find(members.begin(), members.end(), node) == members.end())
+      continue;
     for (std::uint32_t core = 0; core < cores_ && count < wanted; ++core) {
       const bool allowed = inside == nullptr ||
                            (inside->cores.contains(node) && inside->cores.at(node).contains(core));

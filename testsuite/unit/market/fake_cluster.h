@@ -28,6 +28,7 @@ struct FakeJob {
   std::uint32_t throttle = 0;  // tasks of its array that may run at a time
   bool held_by_site = false, never_starts = false;
   std::string refusal;  // why Slurm could not start it inside a reservation
+  std::string partition = "main";
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
@@ -112,6 +113,8 @@ class World {
   std::map<std::string, FakeReservation> reservations;
   std::vector<bool> node_up;
   std::vector<std::string> node_names;
+  /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
+  std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
   std::vector<std::string> log, faults;
   std::vector<market_preemptor_t> preemptors;  ///< their accounts' names outlive them
   std::size_t orders_given = 0;

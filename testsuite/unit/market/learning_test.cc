@@ -23,7 +23,9 @@ struct Cluster : World {
     sync();
   }
   std::string prices() { return query(R"({"verb":"prices"})"); }
-  std::vector<PastBid> learned() { return *books().past_bids(kStart - kHour, now + kHour); }
+  std::vector<PastBid> learned() {
+    return *books().past_bids("cluster", kStart - kHour, now + kHour);
+  }
   void pass_time(Time seconds) {
     now += seconds;
     step();

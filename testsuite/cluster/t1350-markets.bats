@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Five partitions with five rules in one Slurm: each sells by its own, and one ledger serves all.
+
+load lib/market
+
+RULES=(main:era gpu:contracts short:tycoon condo:dva mr:abacus)
+
+# The list of markets, where `short` has the rule given.
+markets() {
+  local short=${1:-tycoon} entry name rule list=''
+  for entry in "${RULES[@]}"; do
+    IFS=: read -r name rule <<<"$entry"
+    [[ $name != short ]] || rule=$short
+    list+="${list:+, }{ name = \"${name}s\"; partitions = [ \"$name\" ]; mechanism = \"$rule\"; }"
+  done
+  echo "( $list )"
+}
+
+setup_file() {
+  CLUSTER_NODES=5 CLUSTER_CPUS=8 CLUSTER_MAIN_NODES=n1
+  CLUSTER_SLURM_EXTRA=$'PartitionName=gpu Nodes=n2 MaxTime=INFINITE State=UP
+PartitionName=short Nodes=n3 MaxTime=INFINITE State=UP
+PartitionName=condo Nodes=n4 MaxTime=INFINITE State=UP
+PartitionName=mr Nodes=n5 MaxTime=INFINITE State=UP'
+  cluster_new
+  fixed_rate 60
+  cluster_set markets "$(markets)"
+  cluster_start
+  open_account physics 100000 games
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+why_says() { cluster_as games smarket why "$1" 2>/dev/null | grep -q "$2"; }
+
+lien_is() { [[ $(ledger "select quoted from segment where job_id = $1") -eq $2 ]]; }
+
+# A bid in main is accepted; no job comes of it.
+main_takes_bids() {
+  bid games -A physics -p main -n 1 -t 1 --budget=5 --test-only --wrap true
+  [[ $SAID == *"accepted for"* ]]
+}
+
+all_settled() { [[ $(ledger "select count(*) from segment where status = 'open'") -eq 0 ]]; }
+
+main_prices() { smarket prices -p main --json | jq -c '[.rows[].per_unit]'; }
+
+@test "smarket shows five markets with their rules" {
+  local shown entry name rule
+  shown=$(smarket show markets)
+  for entry in "${RULES[@]}"; do
+    IFS=: read -r name rule <<<"$entry"
+    grep -Eq "^${name}s +$rule/[0-9]+ +$name " <<<"$shown" || { echo "$shown" && false; }
+  done
+  [[ $(smarket show markets --json | jq -r '.markets | length') -eq 5 ]]
+}
+
+@test "twenty jobs in each, one reconfigure that changes one market alone, and every promise is kept" {
+  local i entry name rule far before
+  accepted games -A physics -p main -n 8 -t 1 --budget=100 --begin=now+40 --wrap true
+  far=$JOB
+  cluster_wait 10 why_says "$far" 'promised by'
+  before=$(cluster_as games smarket why "$far" | grep -o 'promised by .*')
+  for i in {1..20}; do
+    for entry in "${RULES[@]}"; do
+      IFS=: read -r name rule <<<"$entry"
+      [[ $i -ne 10 || $name != mr ]] || {
+        cluster_reset markets "$(markets abacus)"
+        cluster_wait 20 smarket check
+        [[ $(cluster_as games smarket why "$far" | grep -o 'promised by .*') == "$before" ]]
+      }
+      bid games -A physics -p "$name" -n 1 -t 1 --budget=60 -J "$name" --wrap true
+      [[ $STATUS -eq 0 ]] || { echo "$name: $SAID" >&2 && false; }
+    done
+  done
+  cluster_wait 120 all_settled
+  for name in main gpu condo mr; do
+    rule=$(printf '%s\n' "${RULES[@]}" | grep "^$name:" | cut -d: -f2)
+    [[ $(ledger "select count(*) from segment where partition = '$name' and mechanism not like '$rule/%'") -eq 0 ]]
+    [[ $(ledger "select count(*) from segment where partition = '$name' and state = 'COMPLETED'") -ge 20 ]]
+  done
+  # What waited in `short` at the reconfigure joined the new rule; both rules billed there.
+  [[ $(ledger "select count(*) from segment where partition = 'short' and state = 'COMPLETED'") -eq 20 ]]
+  [[ $(ledger "select count(*) from segment where partition = 'short' and mechanism not like 'tycoon/%' and mechanism not like 'abacus/%'") -eq 0 ]]
+  [[ $(ledger "select count(*) from segment where start > planned_start + 20 and partition = 'main' and note = 'late'") -eq 0 ]]
+  [[ $(field "$far" 0 state) == COMPLETED && $(field "$far" 0 charged) -eq $(micro 8) ]]
+  [[ $(ledger "select sum(posted) from account") -eq 0 ]]
+}
+
+@test "what is sold in one market moves no price of another" {
+  local before after
+  before=$(main_prices)
+  for _ in {1..30}; do
+    bid games -A physics -p condo -n 8 -t 60 --budget=900 --begin=now+1hour --wrap true
+  done
+  after=$(main_prices)
+  [[ $before == "$after" ]]
+  scancel -u games -p condo
+}
+
+@test "scontrol update Partition= moves a pending bid to the other market at its terms" {
+  accepted games -A physics -p main -n 1 -t 1 --budget=5 --begin=now+1hour --wrap true
+  cluster_wait 10 why_says "$JOB" era/1
+  cluster_as games scontrol update jobid="$JOB" partition=condo
+  cluster_wait 10 why_says "$JOB" auction
+  cluster_wait 10 lien_is "$JOB" "$(micro 5)"
+  scancel "$JOB"
+}
+
+@test "a node in two markets is named, and both refuse bids until that is mended" {
+  scontrol update PartitionName=gpu Nodes=n1,n2
+  cluster_wait 10 eval "smarket check | grep -q 'node n1 is in markets mains and gpus'"
+  refused "node n1 is in markets mains and gpus" games -A physics -p main -n 1 -t 1 --budget=5 --wrap true
+  refused "node n1 is in markets mains and gpus" games -A physics -p gpu -n 1 -t 1 --budget=5 --wrap true
+  scontrol update PartitionName=gpu Nodes=n2
+  cluster_wait 10 main_takes_bids || { echo "$SAID" && false; }
+}
+
+@test "all is well" { all_is_well && no_reservations; }
