@@ -28,8 +28,8 @@ std::string Market::note_of(const Job& job) const {
   note.waiting = job.phase == Phase::kWaiting || job.unbilled;
   note.budget = job.texts.budget;
   note.value = job.texts.value;
+  if (job.phase == Phase::kRunning) note.run_start = job.run_start;
   if (job.phase == Phase::kRunning && job.terms.auctioned() && job.rated) {
-    note.run_start = job.run_start;
     note.ran = job.accrued.seconds;
     note.accrued = job.accrued.credits;
     note.rate = job.standing.rate;

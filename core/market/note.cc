@@ -71,9 +71,11 @@ std::string write_note(const Note& note) {
   if (!note.value.empty()) inner["value"] = note.value;
   if (note.run_start != 0) {
     inner["run_start"] = note.run_start;
-    inner["ran"] = note.ran;
-    inner["accrued"] = note.accrued;
-    inner["rate"] = note.rate;
+    if (note.rate) {
+      inner["ran"] = note.ran;
+      inner["accrued"] = note.accrued;
+      inner["rate"] = *note.rate;
+    }
     if (note.awarded) inner["awarded"] = true;
   }
   if (note.waiting) inner["waiting"] = true;
@@ -121,7 +123,7 @@ std::optional<Note> read_note(std::string_view text) {
   note.run_start = time_of(inner, "run_start");
   note.ran = time_of(inner, "ran");
   note.accrued = amount_of(inner, "accrued");
-  note.rate = amount_of(inner, "rate");
+  if (inner.contains("rate")) note.rate = amount_of(inner, "rate");
   note.awarded = inner.contains("awarded");
   note.waiting = inner.contains("waiting");
   note.keeps_price = inner.contains("keeps_price");

@@ -2,7 +2,7 @@
 // The market's word on a job: small JSON that travels with it as its note (docs/note-format.md).
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
-//   running in an auction   the same with "run_start":T,"ran":S,"accrued":C,"rate":R[,"awarded":true]
+//   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R[,"awarded":true]
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again
 //   {"market":{"token":"…","account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00",
@@ -20,17 +20,17 @@ namespace market {
 
 struct Note {
   std::string token, account, rule;
-  Money price;           ///< accepted: the price; ended: what was quoted
-  Time start = 0;        ///< planned start
-  Time end = 0;          ///< promised completion
-  Time free_after = 0;   ///< of a mechanism with an ex-post price, else 0
-  Time submitted = 0;    ///< when the bid was made; a sigmoid counts from here
-  std::string seats;     ///< the planned place, when it is short enough to be kept; see seats.h
-  Time run_start = 0;    ///< of a run in an auction, else 0; the next three are of this run
-  Time ran = 0;          ///< seconds for which it owes `accrued`
-  double accrued = 0;    ///< credits
-  double rate = 0;       ///< credits per second since then
-  bool awarded = false;  ///< it runs where the auction awarded it nodes
+  Money price;          ///< accepted: the price; ended: what was quoted
+  Time start = 0;       ///< planned start
+  Time end = 0;         ///< promised completion
+  Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
+  Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
+  std::string seats;    ///< the planned place, when it is short enough to be kept; see seats.h
+  Time run_start = 0;   ///< of the run that goes on, else 0; the next four are of this run
+  Time ran = 0;         ///< seconds for which it owes `accrued`
+  double accrued = 0;   ///< credits
+  std::optional<double> rate;  ///< in an auction: credits per second since then
+  bool awarded = false;        ///< it runs where the auction awarded it nodes
   bool waiting = false;
   bool settled = false;       ///< the run ended: `charged` and `refunded` hold
   bool keeps_price = false;   ///< ended by Slurm or an operator: a rerun costs what this run did

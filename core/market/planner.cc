@@ -214,6 +214,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.start_failures = 0;
     job.run_start = seen.start;
     job.run_end = 0;
+    job.note_due = true;  // so that the run is known even if its end is told to nobody
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
     if (job.terms.auctioned() && !job.unbilled) {

@@ -26,11 +26,11 @@ void Market::accrue(Job& job) {
 
 // What a run owed when its note was last written, if the note is of this very run.
 void Market::resume(Job& job, const Note& note, Time run_start) const {
-  if (run_start == 0 || note.run_start != run_start) return;
+  if (run_start == 0 || note.run_start != run_start || !note.rate) return;
   job.accrued.credits = note.accrued;
   job.accrued.seconds = note.ran;
   job.accrued.resumed = true;
-  job.standing.rate = note.rate;
+  job.standing.rate = *note.rate;
   job.awarded = note.awarded;
   job.rated = true;
 }

@@ -391,5 +391,38 @@ TEST(Worth, AValueOwesItsRateTimesItsSeconds) {
   EXPECT_NEAR(cluster.owed(job.id).credits(), 19.8, 0.1);
 }
 
+// Its owner requeues the job while slurmctld's market is dead, so that nobody tells of the end: the
+// run owes what every own end owes, and a job that had not begun owes nothing.
+TEST(Ends, ARunThatNobodySawEndOwesItsPriceAfterACrash) {
+  for (const bool began : {true, false}) {
+    SCOPED_TRACE(began);
+    World world(
+        "mechanism = \"first_fit\"; prices = { fixed = \"1\"; floor = \"1\"; cap = \"1\"; };");
+    ASSERT_TRUE(world.books().deposit("physics", *Money::parse("100"), "", kStart));
+    world.sync();
+    if (!began) world.scheduler = Scheduler::kNone;
+    const std::uint32_t id = world.bid("50", 4, 60, 3600);  // 4 CPUs, an hour: 4.00
+    world.advance(kStart + 120);
+    FakeJob& job = world.job(id);
+    ASSERT_EQ(job.state == MARKET_JOB_RUNNING, began);
+    world.now += 60;
+    job.state = MARKET_JOB_PENDING;
+    job.restart = 1;
+    job.submit = world.now;
+    job.begin = world.now + 120;
+    job.start = job.end = 0;
+    job.cores.clear();
+    job.resv.clear();
+    world.crash();
+    world.advance(world.now + 30);
+    std::string charged = "no bill";
+    const auto runs = world.books().segments(ledger::SegmentFilter{});
+    for (const ledger::Segment& run : *runs) {
+      if (run.key.restart == 0) charged = run.charged.to_string();
+    }
+    EXPECT_EQ(charged, began ? "4.00" : "0.00");
+  }
+}
+
 }  // namespace
 }  // namespace market::testing
