@@ -79,7 +79,11 @@ class Loaded {
       members.push_back(i);
     }
     market_partition_t partition{"main", true, true, 0, 0, members.data(), nodes_, {}};
-    market_cluster_t cluster{nodes.data(), nodes_, &partition, 1, nullptr, 0, false, false, false};
+    market_cluster_t cluster{};
+    cluster.nodes = nodes.data();
+    cluster.node_count = nodes_;
+    cluster.partitions = &partition;
+    cluster.partition_count = 1;
     market->update_cluster(cluster, now);
   }
 
