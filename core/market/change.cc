@@ -22,8 +22,12 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
   }
   note_change(change, now);
   const auto found = jobs_.find(change.job_id);
-  if (found == jobs_.end() || found->second.phase == Phase::kEnded) return MARKET_NO_BID;
-  if (!ready()) {
+  // Until the first pass finds them again jobs are known by their notes alone, which tell a price
+  // and not for what.
+  const bool not_found_again = pass_number_ == 0 && change.uid == change.owner_uid;
+  if (!not_found_again && (found == jobs_.end() || found->second.phase == Phase::kEnded))
+    return MARKET_NO_BID;
+  if (not_found_again || !ready()) {
     text = prefixed("not available now: jobs with a bid cannot be changed");
     return MARKET_REJECTED;
   }
@@ -73,6 +77,8 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     auto demand = demand_for(size_options(change.size), request.partition);
     if (!demand) return demand.error().text;
     request.demand = std::move(*demand);
+  }
+  if (change.resized || change.partition != nullptr) {
     if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
       return misfit;
   }

@@ -304,7 +304,6 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.begin = seen.begin;
-  job.fingerprint = fingerprint_of(seen);
   job.settled_note.clear();
   job.resettle.reset();
   forget_run(job);

@@ -336,9 +336,12 @@ void Market::replan_lost(Time now) {
     const std::vector<Node>& nodes = bookings_.plan().nodes();
     for (auto& [id, job] : jobs_) {
       if (job.phase != Phase::kConfirmed || !job.placed) continue;
-      const bool whole = std::all_of(
-          job.placement.begin(), job.placement.end(),
-          [&](const Seat& seat) { return seat.node < nodes.size() && nodes[seat.node].usable; });
+      const std::string& partition = job.bid.request.partition;
+      const bool whole =
+          std::all_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
+            return seat.node < nodes.size() && nodes[seat.node].usable &&
+                   nodes[seat.node].partitions.contains(partition);
+          });
       if (whole && !nodes_moved_) continue;
       unplace(job, now);
       unreserve(job);

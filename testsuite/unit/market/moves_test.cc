@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a change buys: moves between markets, and changes at moments when no pass looks.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/mechanism/table.h"
+#include "core/util/seeded_random.h"
+#include "fake_cluster.h"
+
+namespace market::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+// Eight nodes of 4 CPUs, the first four of partition main, the others of partition side.
+struct Two : World {
+  explicit Two(const std::string& main, const std::string& side, const std::string& more = "")
+      : World(settings(main, side, more), 8, 4) {
+    (void)books().deposit("physics", *Money::parse("1000000"), "", now);
+    partitions = {{"main", {0, 1, 2, 3}}, {"side", {4, 5, 6, 7}}};
+    tell_cluster();
+    sync();
+    step();
+  }
+  static std::string settings(const std::string& main, const std::string& side,
+                              const std::string& more = "") {
+    return fmt::format(
+        "prices = {{ floor = \"1\"; cap = \"4\"; fixed = \"1\"; }};\n{}\nmarkets = (\n"
+        "  {{ name = \"first\"; partitions = [ \"main\" ]; {} }},\n"
+        "  {{ name = \"second\"; partitions = [ \"side\" ]; {} }} );\n",
+        more, main, side);
+  }
+  Ask ask(const char* partition, const char* budget, std::uint32_t cpus = 4) {
+    Ask ask;
+    ask.partition = partition;
+    ask.budget = budget;
+    ask.cpus = cpus;
+    ask.runtime = 600;
+    ask.uid = 1;
+    return ask;
+  }
+  Json told(const std::string& question) { return Json::parse(query(question)); }
+  std::string why(std::uint32_t id) {
+    return told(fmt::format(R"({{"verb":"why","job":"{}"}})", id)).dump();
+  }
+  std::string price(std::uint32_t id) {
+    const Json all = told(fmt::format(R"({{"verb":"why","job":"{}"}})", id));
+    return all.value("price", all.dump());
+  }
+  market_verdict move(std::uint32_t id, const char* partition, std::uint32_t by) {
+    market_change_t change{};
+    change.partition = partition;
+    const market_verdict verdict = World::change(id, by, change);
+    if (verdict != MARKET_REJECTED) job(id).partition = partition;
+    return verdict;
+  }
+};
+
+const char* const kFixed = "mechanism = \"first_fit\";";
+const char* const kDear = "mechanism = \"first_fit\"; prices = { fixed = \"2\"; };";
+
+// 4 CPUs, 1 h = 4.00; requeued and made 3 h long between two passes: 12.00.
+TEST(Moves, RequeueAndUpdateBetweenTwoPassesIsPriced) {
+  for (const bool moves : {false, true}) {
+    Two world(kFixed, kDear);
+    const std::uint32_t id = world.run(world.ask("main", "50"));
+    world.advance(world.now + 60);
+    ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+    world.scheduler = Scheduler::kNone;
+    world.requeue(world.job(id), MARKET_JOB_REQUEUED);
+    if (moves) {
+      world.move(id, "side", 1);
+    } else {
+      market_change_t change{};
+      change.time_limit_min = 180;
+      (void)world.change(id, 1, change);
+      world.job(id).limit_min = 180;
+    }
+    world.step();
+    world.sync();
+    EXPECT_EQ(world.price(id), moves ? "8.00" : "12.00") << world.why(id);
+  }
+}
+
+// slurmctld starts anew with a market.conf that cannot be read. A job is known by its note alone,
+// which tells a price: changed now, it would be taken over at that price.
+TEST(Moves, ChangeBeforeJobsAreFoundAgainIsRefused) {
+  for (const bool moves : {false, true}) {
+    Two world(kFixed, kDear);
+    world.scheduler = Scheduler::kNone;
+    Ask far = world.ask("main", "50");
+    far.begin = world.now + 3600;
+    const std::uint32_t id = world.run(far);
+    world.advance(world.now + 60);
+    ASSERT_EQ(world.price(id), "4.00");
+    world.configure("nonsense = 1;", true);
+    market_change_t change{};
+    change.time_limit_min = 180;
+    if (moves) {
+      EXPECT_EQ(world.move(id, "side", 1), MARKET_REJECTED);
+    } else {
+      EXPECT_EQ(world.change(id, 1, change), MARKET_REJECTED);
+    }
+    world.configure(Two::settings(kFixed, kDear), false);
+    world.advance(world.now + 30);
+    EXPECT_EQ(world.price(id), "4.00");
+    if (moves) {
+      EXPECT_EQ(world.move(id, "side", 1), MARKET_ACCEPTED);
+    } else {
+      EXPECT_EQ(world.change(id, 1, change), MARKET_ACCEPTED);
+      world.job(id).limit_min = 180;
+    }
+    world.advance(world.now + 30);
+    EXPECT_EQ(world.price(id), moves ? "8.00" : "12.00");
+  }
+}
+
+TEST(Moves, AJobTooLargeForTheOtherPartitionIsRefusedThere) {
+  Two world(kFixed, "mechanism = \"abacus\";");
+  world.partitions["side"] = {4, 5};
+  world.tell_cluster();
+  world.scheduler = Scheduler::kNone;
+  EXPECT_EQ(world.run(world.ask("side", "30", 12)), 0u);
+  const std::uint32_t id = world.run(world.ask("main", "30", 12));
+  ASSERT_NE(id, 0u);
+  world.advance(world.now + 30);
+  EXPECT_EQ(world.move(id, "side", 1), MARKET_REJECTED);
+}
+
+TEST(Moves, ANodeThatLeavesThePartitionTakesItsPlacesAlong) {
+  Two world(kFixed, kFixed);
+  std::vector<std::uint32_t> ids;
+  for (int i = 0; i < 2; ++i) {
+    Ask far = world.ask("main", "20");
+    far.begin = world.now + 3600;
+    ids.push_back(world.run(far));
+  }
+  world.advance(world.now + 60);
+  world.partitions = {{"main", {2, 3}}, {"side", {0, 1, 4, 5, 6, 7}}};
+  world.tell_cluster();
+  world.advance(kStart + 3610);
+  for (const std::uint32_t id : ids) EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+}
+
+// Random moves between two markets of all pairs, crashes and reconfigures: money is kept, nobody
+// pays above the budget, all end.
+TEST(Moves, RandomMoves) {
+  const auto names = mechanism_names();
+  SeededRandom random(11);
+  for (int round = 0; round < 4; ++round) {
+    const auto rule = [&] {
+      return fmt::format("mechanism = \"{}\"; planning = {{ slot = \"{}\"; horizon = \"{}\"; }};",
+                         names[random.below(names.size())], random.below(2) ? "1:00" : "5:00",
+                         random.below(2) ? "7-0" : "2-0");
+    };
+    const std::string a = rule(), b = rule();
+    Two world(a, b);
+    for (int i = 0; i < 60; ++i) {
+      Ask ask = world.ask(random.below(2) ? "main" : "side", "30",
+                          static_cast<std::uint32_t>(1 + random.below(8)));
+      ask.limit_min = static_cast<std::uint32_t>(5 + random.below(55));
+      ask.runtime = ask.limit_min * Time{30};
+      if (random.below(8) == 0) {
+        ask.array = 3;
+        ask.throttle = random.below(2) ? 1 : 0;
+      }
+      world.run(ask);
+      if (random.below(2)) world.advance(world.now + 60, 60);
+      for (auto& [id, job] : world.jobs) {
+        if (job.state == MARKET_JOB_PENDING && job.tasks_pending == 0 && random.below(4) == 0)
+          world.move(id, random.below(2) ? "main" : "side", random.below(3) == 0 ? 0 : 1);
+        if (job.state == MARKET_JOB_RUNNING && random.below(30) == 0) {
+          world.requeue(job, MARKET_JOB_REQUEUED);
+          if (random.below(2)) world.step();
+        }
+      }
+      if (random.below(20) == 0) world.configure(Two::settings(a, rule()), random.below(2));
+      if (random.below(20) == 0) world.crash();
+      if (random.below(25) == 0) {
+        world.partitions =
+            random.below(2)
+                ? decltype(world.partitions){{"main", {0, 1, 2, 3}}, {"side", {4, 5, 6, 7}}}
+                : decltype(world.partitions){{"main", {0, 1, 2, 4}}, {"side", {3, 5, 6, 7}}};
+        world.tell_cluster();
+      }
+    }
+    world.advance(world.now + 12 * 3600, 120);
+    const std::string what = a + " and " + b + fmt::format(" round {}", round);
+    const auto check = world.books().check();
+    EXPECT_EQ(check->sum, Money()) << what;
+    EXPECT_TRUE(check->faults.empty()) << what << ": " << check->faults[0];
+    for (const auto& [id, job] : world.jobs) {
+      if (job.state != MARKET_JOB_COMPLETED)
+        ADD_FAILURE() << what << ": job " << id << " " << job.state << world.why(id);
+    }
+    EXPECT_EQ(world.balance("physics").liens, Money()) << what;
+    const auto bills = world.books().segments(ledger::SegmentFilter{});
+    for (const auto& bill : *bills)
+      EXPECT_LE(bill.charged.credits(), 30.0001) << what << " job " << bill.key.job_id;
+  }
+}
+
+}  // namespace
+}  // namespace market::testing
