@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -367,6 +368,29 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
   } else {
     move_at_told_price(job, *request, now);
   }
+}
+
+// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
+// more: it costs what the change asks now, but not more than its bid.
+void Market::buy_running(Job& job, const market_job_t& seen, Time now) {
+  const auto changed_to = request_of(seen, job.bid.request, true);
+  if (!changed_to || job.unbilled || job.terms.auctioned() ||
+      same_price_basis(*changed_to, job.bid.request))
+    return;
+  unplace(job, now);
+  job.bid.request = *changed_to;
+  job.retime = true;
+  job.note_due = true;
+  Request at_once = *changed_to;
+  at_once.earliest = now;
+  at_once.deadline = now + at_once.duration;
+  const PriceList list = exchange_of(at_once).price_list(at_once, now);
+  const Money most = most_it_costs(job.bid);
+  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
+                         ? most
+                         : Money::from_credits(list.credits.front()).value_or(most);
+  job.terms.price = std::clamp(asked, std::min(job.terms.price, most), most);
+  set_lien(job, job.terms.price);
 }
 
 // A new quote for a changed request: at the start that was promised if that can be had, else at the

@@ -365,6 +365,7 @@ class Market {
   void new_run(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
   Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;
+  void buy_running(Job& job, const market_job_t& seen, Time now);
   bool renegotiate(Job& job, const Request& request, Time keep_start, Time now);
   void resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen, Time now);
   void end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now);

@@ -195,6 +195,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
            fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
       job.unbilled = true;
     }
+    if (job.owner_changed && fingerprint_of(seen) != job.fingerprint) buy_running(job, seen, now);
     if (job.placed &&
         job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
       exchange.prices.release(job.bid.request, job.terms.start, job.terms.start);

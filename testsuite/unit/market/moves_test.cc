@@ -117,6 +117,36 @@ TEST(Moves, ChangeBeforeJobsAreFoundAgainIsRefused) {
   }
 }
 
+// Made 3 h long and released in one breath; Slurm starts it before the next pass.
+TEST(Moves, WhatStartsRightAfterAChangeCostsWhatTheChangeAsks) {
+  const std::string price = "12.00";
+  for (const char* budget : {"50", "12"}) {
+    Two world(kFixed, kDear);
+    Ask held = world.ask("main", budget);
+    held.held = true;
+    const std::uint32_t id = world.run(held);
+    world.advance(world.now + 20);
+    ASSERT_EQ(world.price(id), "4.00");
+    market_change_t change{};
+    change.time_limit_min = 180;
+    change.release = true;
+    ASSERT_EQ(world.change(id, 1, change), MARKET_ACCEPTED);
+    world.job(id).limit_min = 180;
+    world.job(id).held = false;
+    world.schedule();
+    ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+    world.step();
+    world.sync();
+    EXPECT_EQ(world.price(id), price);
+    EXPECT_EQ(world.balance("physics").liens.to_string(), price);
+    world.advance(world.now + 3 * 3600, 60);
+    const auto bills = world.books().segments(ledger::SegmentFilter{});
+    ASSERT_EQ(bills->size(), 1u);
+    EXPECT_EQ((*bills)[0].charged.to_string(), price);
+    world.expect_balanced();
+  }
+}
+
 TEST(Moves, AJobTooLargeForTheOtherPartitionIsRefusedThere) {
   Two world(kFixed, "mechanism = \"abacus\";");
   world.partitions["side"] = {4, 5};
