@@ -374,7 +374,7 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
 // more: it costs what the change asks now, but not more than its bid.
 void Market::buy_running(Job& job, const market_job_t& seen, Time now) {
   const auto changed_to = request_of(seen, job.bid.request, true);
-  if (!changed_to || job.unbilled || job.terms.auctioned() ||
+  if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
       same_price_basis(*changed_to, job.bid.request))
     return;
   unplace(job, now);

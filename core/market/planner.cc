@@ -187,6 +187,8 @@ void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
 
 void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
+  if (is_first && job.owner_changed && fingerprint_of(seen) != job.fingerprint)
+    buy_running(job, seen, now);
   Exchange& exchange = exchange_of(job);
   const Time slack = exchange.settings.start_slack;
   if (is_first) {
@@ -195,13 +197,11 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
            fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
       job.unbilled = true;
     }
-    if (job.owner_changed && fingerprint_of(seen) != job.fingerprint) buy_running(job, seen, now);
-    if (job.placed &&
-        job.terms.start > seen.start) {  // earlier than planned: sold from its true start on
-      exchange.prices.release(job.bid.request, job.terms.start, job.terms.start);
-      exchange.prices.promise(job.bid.request, seen.start);
-    } else if (!job.placed) {
-      exchange.prices.promise(job.bid.request, seen.start);
+    const bool is_earlier = job.placed && job.terms.start > seen.start;
+    if (trades(job.bid.request.partition)) {
+      if (is_earlier)  // sold from its true start on
+        exchange.prices.release(job.bid.request, job.terms.start, job.terms.start);
+      if (is_earlier || !job.placed) exchange.prices.promise(job.bid.request, seen.start);
     }
     if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
     if (job.missed || job.retime) {  // Slurm was first: the promise begins with the run
@@ -474,15 +474,17 @@ void Market::place(Job& job, Choice choice) {
   job.placement = choice.placement;
   bookings_.book(booking_key(job), std::move(choice.placement), choice.start,
                  choice.start + job.bid.request.duration + exchange.settings.start_slack);
-  exchange.prices.promise(job.bid.request, choice.start);
+  if (trades(job.bid.request.partition)) exchange.prices.promise(job.bid.request, choice.start);
   job.placed = true;
   job.reserve_failures = 0;
 }
 
 void Market::unplace(Job& job, Time from) {
   if (!job.placed) return;
-  exchange_of(job).prices.release(job.bid.request, job.terms.start,
-                                  std::max(from, job.terms.start));
+  if (trades(job.bid.request.partition)) {  // else its market was dropped, and what it had sold
+    exchange_of(job).prices.release(job.bid.request, job.terms.start,
+                                    std::max(from, job.terms.start));
+  }
   bookings_.cancel(booking_key(job));
   job.placement.clear();
   job.placed = false;

@@ -49,6 +49,9 @@ struct Two : World {
     const Json all = told(fmt::format(R"({{"verb":"why","job":"{}"}})", id));
     return all.value("price", all.dump());
   }
+  std::string prices(const char* partition) {
+    return told(fmt::format(R"({{"verb":"prices","partition":"{}"}})", partition))["rows"].dump();
+  }
   market_verdict move(std::uint32_t id, const char* partition, std::uint32_t by) {
     market_change_t change{};
     change.partition = partition;
@@ -58,6 +61,7 @@ struct Two : World {
   }
 };
 
+const char* const kEra = "mechanism = \"era\";";
 const char* const kFixed = "mechanism = \"first_fit\";";
 const char* const kDear = "mechanism = \"first_fit\"; prices = { fixed = \"2\"; };";
 
@@ -172,6 +176,40 @@ TEST(Moves, ANodeThatLeavesThePartitionTakesItsPlacesAlong) {
   world.tell_cluster();
   world.advance(kStart + 3610);
   for (const std::uint32_t id : ids) EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+}
+
+// What the dropped market sold was never sold by the other: it is not taken back there.
+TEST(Moves, ADroppedMarketLeavesNoTraceInTheOther) {
+  Two world(kEra, kEra), quiet(kEra, kEra);
+  const std::string first =
+      "prices = { floor = \"1\"; cap = \"4\"; fixed = \"1\"; };\nmarkets = (\n"
+      "  { name = \"first\"; partitions = [ \"main\" ]; mechanism = \"era\"; } );\n";
+  for (Two* each : {&world, &quiet}) {
+    each->scheduler = Scheduler::kNone;
+    for (int i = 0; i < 4; ++i) {
+      Ask far = each->ask("main", "400");
+      far.begin = each->now + 8 * 3600;
+      far.deadline = far.begin + 3720;
+      each->run(far);
+    }
+  }
+  std::vector<std::uint32_t> ids;
+  for (int i = 0; i < 4; ++i) {
+    Ask far = world.ask("side", "400");
+    far.begin = world.now + 8 * 3600;
+    far.deadline = far.begin + 3720;
+    ids.push_back(world.run(far));
+  }
+  for (Two* each : {&world, &quiet}) {
+    each->advance(each->now + 60);
+    each->configure(first, false);
+    each->advance(each->now + 30);
+  }
+  EXPECT_EQ(world.prices("main"), quiet.prices("main")) << "before";
+  for (const std::uint32_t id : ids) world.end(world.job(id), MARKET_JOB_CANCELLED);
+  world.advance(world.now + 30);
+  quiet.advance(quiet.now + 30);
+  EXPECT_EQ(world.prices("main"), quiet.prices("main")) << "after";
 }
 
 // Random moves between two markets of all pairs, crashes and reconfigures: money is kept, nobody
