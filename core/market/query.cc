@@ -391,10 +391,6 @@ void Market::add_price_level(const Exchange& exchange, Time now, Json& market) c
     return;
   }
   Request request;
-  for (const Partition& partition : partitions_) {
-    if (request.partition.empty() && settings.trades(partition.name))
-      request.partition = partition.name;
-  }
   request.demand.tres = {{"cpu", 1}};
   request.duration = 3600;
   request.earliest = now;
