@@ -49,8 +49,6 @@ main_takes_bids() {
 
 all_settled() { [[ $(ledger "select count(*) from segment where status = 'open'") -eq 0 ]]; }
 
-main_prices() { smarket prices -p main --json | jq -c '[.rows[].per_unit]'; }
-
 @test "smarket shows five markets with their rules" {
   local shown entry name rule
   shown=$(smarket show markets)
@@ -65,7 +63,7 @@ main_prices() { smarket prices -p main --json | jq -c '[.rows[].per_unit]'; }
   local i entry name rule far before
   accepted games -A physics -p main -n 8 -t 1 --budget=100 --begin=now+40 --wrap true
   far=$JOB
-  cluster_wait 10 why_says "$far" 'promised by'
+  cluster_wait 30 why_says "$far" 'promised by'
   before=$(cluster_as games smarket why "$far" | grep -o 'promised by .*')
   for i in {1..20}; do
     for entry in "${RULES[@]}"; do
@@ -93,33 +91,22 @@ main_prices() { smarket prices -p main --json | jq -c '[.rows[].per_unit]'; }
   [[ $(ledger "select sum(posted) from account") -eq 0 ]]
 }
 
-@test "what is sold in one market moves no price of another" {
-  local before after
-  before=$(main_prices)
-  for _ in {1..30}; do
-    bid games -A physics -p condo -n 8 -t 60 --budget=900 --begin=now+1hour --wrap true
-  done
-  after=$(main_prices)
-  [[ $before == "$after" ]]
-  scancel -u games -p condo
-}
-
 @test "scontrol update Partition= moves a pending bid to the other market at its terms" {
   accepted games -A physics -p main -n 1 -t 1 --budget=5 --begin=now+1hour --wrap true
-  cluster_wait 10 why_says "$JOB" era/1
+  cluster_wait 30 why_says "$JOB" era/1
   cluster_as games scontrol update jobid="$JOB" partition=condo
-  cluster_wait 10 why_says "$JOB" auction
-  cluster_wait 10 lien_is "$JOB" "$(micro 5)"
+  cluster_wait 30 why_says "$JOB" auction
+  cluster_wait 30 lien_is "$JOB" "$(micro 5)"
   scancel "$JOB"
 }
 
 @test "a node in two markets is named, and both refuse bids until that is mended" {
   scontrol update PartitionName=gpu Nodes=n1,n2
-  cluster_wait 10 eval "smarket check | grep -q 'node n1 is in markets mains and gpus'"
+  cluster_wait 30 eval "smarket check | grep -q 'node n1 is in markets mains and gpus'"
   refused "node n1 is in markets mains and gpus" games -A physics -p main -n 1 -t 1 --budget=5 --wrap true
   refused "node n1 is in markets mains and gpus" games -A physics -p gpu -n 1 -t 1 --budget=5 --wrap true
   scontrol update PartitionName=gpu Nodes=n2
-  cluster_wait 10 main_takes_bids || { echo "$SAID" && false; }
+  cluster_wait 30 main_takes_bids || { echo "$SAID" && false; }
 }
 
 @test "all is well" { all_is_well && no_reservations; }
