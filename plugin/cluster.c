@@ -7,10 +7,11 @@
 enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY };
 
 static time_t told_nodes, told_partitions, told_reservations;
+static time_t read_at;  // when all that was last looked at
 static uint64_t told_digest;
 
 void cluster_forget(void) {
-  told_nodes = told_partitions = told_reservations = 0;
+  told_nodes = told_partitions = told_reservations = read_at = 0;
   told_digest = 0;
 }
 
@@ -294,10 +295,12 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   market_cluster_t cluster = {0};
   uint64_t digest;
 
+  // Slurm stamps changes by the second: one more may have come in the second of the last look.
   if (told_nodes == last_node_update && told_partitions == last_part_update &&
-      told_reservations == last_resv_update && now > last_node_update && now > last_part_update &&
-      now > last_resv_update)
+      told_reservations == last_resv_update && read_at > last_node_update &&
+      read_at > last_part_update && read_at > last_resv_update)
     return;
+  read_at = now;
   told_nodes = last_node_update;
   told_partitions = last_part_update;
   told_reservations = last_resv_update;
