@@ -168,4 +168,4 @@ sprio_shows_the_value() { [[ $(sprio -h -j "$1" -o %S) -ge 1000000 ]]; }
   scancel "$JOB" "$blocker"
 }
 
-@test "all is well" { all_is_well && no_reservations; }
+@test "all is well" { all_is_well && cluster_wait 10 no_reservations; }

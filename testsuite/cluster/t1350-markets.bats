@@ -109,4 +109,4 @@ all_settled() { [[ $(ledger "select count(*) from segment where status = 'open'"
   cluster_wait 30 main_takes_bids || { echo "$SAID" && false; }
 }
 
-@test "all is well" { all_is_well && no_reservations; }
+@test "all is well" { all_is_well && cluster_wait 10 no_reservations; }

@@ -85,7 +85,7 @@ says_no() { [[ $(cluster_as games sbatch -A physics -n 1 -t 1 --budget=1 --test-
 }
 
 @test "an older copy by rename: the live job's lien is set aside in it" {
-  behind_its_back "vacuum into '$LEDGER.copy'"
+  behind_its_back "vacuum into '$LEDGER.copy'" && chmod 600 "$LEDGER.copy"
   accepted games -A physics -n 3 -t 1 --budget=3 --begin=now+1hour --deadline=now+2hours --wrap true
   cluster_wait 10 liens_are physics 5000000
   mv "$LEDGER.copy" "$LEDGER"
