@@ -195,6 +195,7 @@ TEST_P(AllMechanisms, AThousandJobsTwice) {
   EXPECT_EQ(drive(GetParam(), 7).dump, first.dump);
   RecordProperty("accepted", static_cast<int>(first.accepted));
   RecordProperty("charged", first.charged.to_string());
+  RecordProperty("decisions", fmt::format("{:016x}", std::hash<std::string>{}(first.dump)));
   const bool unpriced =
       std::set<std::string>{"fifo", "easy", "edf", "earliest_finish", "random"}.contains(
           GetParam());
