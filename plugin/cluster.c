@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/cluster.h"
 
+#include "core/face/market.h"
 #include "plugin/convert.h"
-#include "plugin/market.h"
 
 enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY };
 

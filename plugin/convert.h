@@ -4,9 +4,9 @@
 #ifndef SLURM_MARKET_CONVERT_H
 #define SLURM_MARKET_CONVERT_H
 
+#include "core/face/market.h"
 #include "plugin/arena.h"
 #include "plugin/compat/slurm_api.h"
-#include "plugin/market.h"
 
 // "n[1-3],m4" as "n1,n2,n3,m4".
 const char* convert_expanded(const char* nodes, arena_t* arena);

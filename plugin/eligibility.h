@@ -3,9 +3,9 @@
 #ifndef SLURM_MARKET_ELIGIBILITY_H
 #define SLURM_MARKET_ELIGIBILITY_H
 
+#include "core/face/market.h"
 #include "plugin/arena.h"
 #include "plugin/compat/slurm_api.h"
-#include "plugin/market.h"
 
 // The partitions in which Slurm will put the job, as a comma list: those named, or that of the
 // reservation, or the default one, each replaced by its alternate while it takes no jobs. Needs

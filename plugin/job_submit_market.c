@@ -4,10 +4,10 @@
 // Slurm calls this also for --test-only and does not say so: nothing may be committed here.
 #include "plugin/job_submit_market.h"
 
+#include "core/face/market.h"
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
 #include "plugin/eligibility.h"
-#include "plugin/market.h"
 #include "plugin/message.h"
 #include "plugin/note.h"
 #include "plugin/options.h"

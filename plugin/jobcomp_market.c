@@ -4,9 +4,9 @@
 // after it.
 #include "plugin/jobcomp_market.h"
 
+#include "core/face/market.h"
 #include "plugin/arena.h"
 #include "plugin/convert.h"
-#include "plugin/market.h"
 #include "plugin/note.h"
 
 site_jobcomp_t site_jobcomp;

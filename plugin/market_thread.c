@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/face/market.h"
 #include "plugin/arena.h"
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
-#include "plugin/market.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
 #include "plugin/slurm_count.h"

@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-#include "plugin/market.h"
+#include "core/face/market.h"
 
 static const char prefix[] = "MARKET_NOTE=";
 enum { PREFIX_LENGTH = sizeof(prefix) - 1 };

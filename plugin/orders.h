@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "plugin/market.h"
+#include "core/face/market.h"
 
 // Carries the orders out one after another and tells the market which of them failed. Needs the
 // locks of a pass: conf READ, job WRITE, node WRITE, partition READ, federation READ. Returns

@@ -5,7 +5,7 @@
 // thread recomputes priorities by itself, and would lose it.
 #include "plugin/priority_market.h"
 
-#include "plugin/market.h"
+#include "core/face/market.h"
 #include "plugin/market_thread.h"
 #include "plugin/note.h"
 

@@ -5,8 +5,8 @@
 #ifndef SLURM_MARKET_RESERVATION_H
 #define SLURM_MARKET_RESERVATION_H
 
+#include "core/face/market.h"
 #include "plugin/compat/slurm_api.h"
-#include "plugin/market.h"
 
 // Creates reservation order->name on order->allocs for [order->start, order->end). Cores that are
 // taken then, by a running job or another reservation, are a reason to refuse; nothing is left

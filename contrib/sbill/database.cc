@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/config/config.h"
+#include "core/mechanism/table.h"
 
 namespace market::sbill {
 namespace {
@@ -26,7 +27,7 @@ std::string config_path(const std::string& given) {
 
 Result<Source> find_source(const std::string& database, const std::string& config) {
   if (!database.empty()) return Source{database};
-  const auto loaded = load_config(config_path(config));
+  const auto loaded = load_config(config_path(config), mechanism_names());
   if (!loaded) return tl::unexpected(loaded.error());
   return Source{loaded->database, loaded->currency};
 }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/mechanism/table.h"
 #include "core/util/account_name.h"
 
 namespace market::smarket {
@@ -59,7 +60,7 @@ std::string config_path(const Common& common) {
 }
 
 Result<Config> find_config(const Common& common) {
-  return load_config(config_path(common));
+  return load_config(config_path(common), mechanism_names());
 }
 
 Result<ledger::Ledger> open_ledger(const Common& common, ledger::Mode mode) {

@@ -10,9 +10,9 @@
 
 #include "contrib/smarket/live.h"
 #include "contrib/smarket/verbs.h"
-#include "core/market/money.h"
 #include "core/util/slurm_time.h"
-#include "core/valuation/sigmoid.h"
+#include "core/words/money.h"
+#include "core/words/sigmoid.h"
 
 namespace market::smarket {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/market/resources.h"
 #include "core/util/result.h"
+#include "core/words/resources.h"
 
 namespace market::smarket {
 

@@ -9,7 +9,6 @@
 #include "core/config/owners_section.h"
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
-#include "core/mechanism/table.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -108,7 +107,6 @@ void read_bids(Section& section, MarketSettings& market) {
       {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
   static constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
 
-  choose(section, "mechanism", mechanism_names(), market.mechanism);
   read_partitions(section, market);
   section.choice<UnbidJobs>("unbid", kUnbid, market.unbid);
   section.choice<NoFunds>("no_funds", kNoFunds, market.no_funds);
@@ -278,7 +276,9 @@ std::vector<MarketSettings> Config::all_markets() const {
 
 namespace {
 
-void read_market(Section& section, MarketSettings& market, Config* all_markets) {
+void read_market(Section& section, const std::vector<std::string>& mechanisms,
+                 MarketSettings& market, Config* all_markets) {
+  choose(section, "mechanism", mechanisms, market.mechanism);
   read_bids(section, market);
   read_charges(section, market);
   read_prices(section, market);
@@ -315,7 +315,7 @@ void refuse_shared_partitions(Section& section, const Config& config,
   }
 }
 
-void read_markets(Section& root, Config& config) {
+void read_markets(Section& root, const std::vector<std::string>& mechanisms, Config& config) {
   if (!root.has("markets")) return;
   if (!config.partitions.empty())
     root.fault("partitions", "nothing beside markets: each market names its own");
@@ -328,7 +328,7 @@ void read_markets(Section& root, Config& config) {
                     [&market](const MarketSettings& other) { return other.name == market.name; });
     if (!is_word(market.name) || repeated)
       section.fault("name", "a name of at most 32 of a-z, 0-9, _ and -, each once");
-    read_market(section, market, nullptr);
+    read_market(section, mechanisms, market, nullptr);
     refuse_shared_partitions(section, config, market);
     section.refuse_unknown_keys();
     config.markets.push_back(std::move(market));
@@ -338,15 +338,15 @@ void read_markets(Section& root, Config& config) {
 
 }  // namespace
 
-Result<Config> load_config(const std::string& path) {
+Result<Config> load_config(const std::string& path, const std::vector<std::string>& mechanisms) {
   Document document(path);
   if (const auto parsed = document.parse(); !parsed) return tl::make_unexpected(parsed.error());
   Config config;
   config.file = path;
   Section root(document, document.root(), "");
   read_general(root, config);
-  read_market(root, config, &config);
-  read_markets(root, config);
+  read_market(root, mechanisms, config, &config);
+  read_markets(root, mechanisms, config);
   root.refuse_unknown_keys();
   if (document.first_fault()) return tl::make_unexpected(*document.first_fault());
   return config;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/market/bid.h"
-#include "core/market/money.h"
 #include "core/util/result.h"
+#include "core/words/bid.h"
+#include "core/words/money.h"
 
 namespace market {
 
@@ -139,7 +139,8 @@ struct Config : MarketSettings {
 /// Reads and validates a file with libconfig. Money, prices, weights are quoted decimal strings and
 /// durations Slurm's duration strings (libconfig wraps large integers silently, so bare numbers are
 /// refused where a string is meant). Fails with "FILE:LINE: KEY: VALUE: what is allowed"; unknown
-/// keys are failures. The file is never half applied.
-Result<Config> load_config(const std::string& path);
+/// keys are failures. The file is never half applied. `mechanisms` are the names that there are
+/// (mechanism_names()).
+Result<Config> load_config(const std::string& path, const std::vector<std::string>& mechanisms);
 
 }  // namespace market

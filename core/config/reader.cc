@@ -11,8 +11,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/market/money.h"
 #include "core/util/slurm_time.h"
+#include "core/words/money.h"
 
 namespace market::config {
 namespace {

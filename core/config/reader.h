@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/market/bid.h"
 #include "core/util/result.h"
+#include "core/words/bid.h"
 
 namespace market::config {
 

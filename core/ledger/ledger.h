@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
-#include "core/market/bid.h"
-#include "core/market/money.h"
-#include "core/mechanism/mechanism.h"
 #include "core/util/result.h"
+#include "core/words/bid.h"
+#include "core/words/money.h"
+#include "core/words/past_bid.h"
 
 namespace market::ledger {
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/market/resources.h"
 #include "core/plan/node_plan.h"
-#include "plugin/market.h"
+#include "core/words/resources.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

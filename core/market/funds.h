@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/market/money.h"
+#include "core/words/money.h"
 
 namespace market {
 

@@ -9,6 +9,8 @@
 #include <ctime>
 #include <iterator>
 
+#include "core/mechanism/table.h"
+
 namespace market {
 namespace {
 
@@ -104,7 +106,7 @@ void LedgerThread::round(Time now) {
 bool LedgerThread::read_config(BooksReport& report, Time now) {
   if (!reload_ && config_) return true;
   reload_ = false;
-  auto config = load_config(config_path_);
+  auto config = load_config(config_path_, mechanism_names());
   if (!config) {
     config_error_ = config.error().text;
     return config_.has_value();  // the old values stay in force

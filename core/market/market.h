@@ -50,7 +50,7 @@
 #include "core/mechanism/auction.h"
 #include "core/mechanism/mechanism.h"
 #include "core/util/log.h"
-#include "plugin/market.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan/node_plan.h"
-#include "plugin/market.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "core/market/resources.h"
 #include "core/plan/node_plan.h"
 #include "core/util/result.h"
-#include "plugin/market.h"
+#include "core/words/resources.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

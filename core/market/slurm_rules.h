@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/market/resources.h"
 #include "core/util/result.h"
-#include "plugin/market.h"
+#include "core/words/resources.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

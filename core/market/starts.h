@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "core/market/bid.h"
+#include "core/words/bid.h"
 
 namespace market {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/ledger/ledger.h"
-#include "core/market/bid.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
-#include "plugin/market.h"
+#include "core/words/bid.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/market/bid.h"
+#include "core/words/bid.h"
 
 namespace market {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/market/bid.h"
 #include "core/predict/kernel_density.h"
 #include "core/util/draws.h"
 #include "core/valuation/job_class.h"
+#include "core/words/bid.h"
 
 namespace market {
 

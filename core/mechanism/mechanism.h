@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "core/market/bid.h"
+#include "core/words/bid.h"
+#include "core/words/past_bid.h"
 
 namespace market {
 
@@ -23,20 +24,6 @@ struct Capacity {
   };
   Tres total;
   std::vector<Busy> busy;
-};
-
-/// One bid of the past, as the ledger keeps it; what demand prediction learns from. Its window ends
-/// with the bid's own, at most the horizon ahead; that of a sigmoid where half of its value is
-/// left.
-struct PastBid {
-  Time submitted = 0;
-  Time earliest = 0;
-  Time deadline = 0;
-  Time duration = 0;
-  Tres tres;
-  double value = 0;         ///< credits: the budget, or the sigmoid's maximum
-  std::string partition{};  ///< where it was made
-  bool operator==(const PastBid&) const = default;
 };
 
 /// Price of every start in a request's window: credits[k] is the total for starting at first_start

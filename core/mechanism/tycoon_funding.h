@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/market/money.h"
 #include "core/util/result.h"
+#include "core/words/money.h"
 
 namespace market::tycoon {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "core/market/money.h"
 #include "core/util/result.h"
+#include "core/words/money.h"
 
 namespace market::tycoon {
 

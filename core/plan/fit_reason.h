@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "core/market/resources.h"
 #include "core/plan/node_plan.h"
+#include "core/words/resources.h"
 
 namespace market {
 

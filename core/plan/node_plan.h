@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/market/bid.h"
+#include "core/words/bid.h"
 
 namespace market {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "core/market/resources.h"
 #include "core/plan/node_plan.h"
 #include "core/util/result.h"
+#include "core/words/resources.h"
 
 namespace market {
 

@@ -14,7 +14,7 @@
 /* cmocka wants the first three before it. */
 #include <cmocka.h>
 
-#include "plugin/market.h"
+#include "core/face/market.h"
 
 enum { LONGEST_WAIT_S = 20, PATH_SIZE = 256, COMMAND_SIZE = 1024 };
 

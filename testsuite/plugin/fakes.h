@@ -10,8 +10,8 @@
 // cmocka wants the four above before it.
 #include <cmocka.h>
 
+#include "core/face/market.h"
 #include "plugin/compat/slurm_api.h"
-#include "plugin/market.h"
 
 // What the market could have noted on a job that is its own.
 #define NOTE_TEXT "{\"market\":{\"v\":1}}"

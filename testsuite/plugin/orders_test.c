@@ -9,8 +9,8 @@
 // cmocka wants the three above before it.
 #include <cmocka.h>
 
+#include "core/face/market.h"
 #include "plugin/compat/slurm_api.h"
-#include "plugin/market.h"
 #include "plugin/reservation.h"
 #include "plugin/slurm_count.h"
 

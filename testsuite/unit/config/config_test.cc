@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "core/mechanism/table.h"
+
 namespace market {
 namespace {
 
@@ -39,13 +41,13 @@ constexpr const char* kDatabase = "database = \"/var/lib/ledger.db\";\n";
 
 Result<Config> load(const std::string& more) {
   const TemporaryFile file(kDatabase + more);
-  return load_config(file.path());
+  return load_config(file.path(), mechanism_names());
 }
 
 /// What is wrong with the file, without its path: "LINE: KEY: VALUE: …".
 std::string fault_of(const std::string& text) {
   const TemporaryFile file(text);
-  const auto config = load_config(file.path());
+  const auto config = load_config(file.path(), mechanism_names());
   if (config) return "";
   const std::string prefix = file.path() + ":";
   EXPECT_EQ(config.error().text.rfind(prefix, 0), 0u) << config.error().text;
@@ -60,7 +62,7 @@ void expect_fault(const std::string& more, const std::string& start) {
 }
 
 TEST(Config, TheExampleLoadsAndMeansWhatItSays) {
-  const auto config = load_config(MARKET_EXAMPLE_CONF);
+  const auto config = load_config(MARKET_EXAMPLE_CONF, mechanism_names());
   ASSERT_TRUE(config) << config.error().text;
   EXPECT_EQ(config->file, MARKET_EXAMPLE_CONF);
   EXPECT_EQ(config->database, "/var/lib/slurm-market/ledger.db");
@@ -290,7 +292,7 @@ TEST(Config, WrongSyntax) {
 
 TEST(Config, UnreadableFiles) {
   const auto error_of = [](const std::string& path) {
-    const auto config = load_config(path);
+    const auto config = load_config(path, mechanism_names());
     return config ? std::string() : config.error().text;
   };
   EXPECT_EQ(error_of("/nonexistent/market.conf"),
@@ -305,7 +307,7 @@ TEST(Config, UnreadableFiles) {
 
 RC_GTEST_PROP(Config, NoTextBreaksIt, (std::string text)) {
   const TemporaryFile file(kDatabase + text);
-  const auto config = load_config(file.path());
+  const auto config = load_config(file.path(), mechanism_names());
   if (!config) RC_ASSERT(config.error().text.find('\n') == std::string::npos);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // TRES text and what sbatch's size options amount to, against totals worked out by hand.
-#include "core/market/resources.h"
+#include "core/words/resources.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "core/market/money.h"
-#include "core/market/resources.h"
-#include "core/valuation/sigmoid.h"
+#include "core/words/money.h"
+#include "core/words/resources.h"
+#include "core/words/sigmoid.h"
 
 namespace market {
 

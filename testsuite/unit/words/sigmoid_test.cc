@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "core/valuation/sigmoid.h"
+#include "core/words/sigmoid.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

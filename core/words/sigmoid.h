@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/market/money.h"
 #include "core/util/result.h"
+#include "core/words/money.h"
 
 namespace market {
 

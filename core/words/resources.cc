@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "core/market/resources.h"
+#include "core/words/resources.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // file.
 // First of all, since the headers below include it too: only what it declares leaves the library.
 #pragma GCC visibility push(default)
-#include "plugin/market.h"
+#include "core/face/market.h"
 #pragma GCC visibility pop
 
 #include <pthread.h>
@@ -19,6 +19,7 @@
 #include "core/market/market.h"
 #include "core/market/note.h"
 #include "core/market/text.h"
+#include "core/mechanism/table.h"
 
 namespace {
 
@@ -205,7 +206,8 @@ int market_config_jobcomp(const char* config_path, char* type, size_t size) {
   if (size == 0) return -1;
   type[0] = '\0';
   try {
-    const auto config = market::load_config(std::string(market::or_empty(config_path)));
+    const auto config =
+        market::load_config(std::string(market::or_empty(config_path)), market::mechanism_names());
     if (!config) return -1;
     put_all(config->jobcomp, type, size);
     return 0;

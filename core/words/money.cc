@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "core/market/money.h"
+#include "core/words/money.h"
 
 #include <fmt/format.h>
 

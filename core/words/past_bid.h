@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+#include "core/words/bid.h"
+
+namespace market {
+
+/// One bid of the past, as the ledger keeps it; what demand prediction learns from. Its window ends
+/// with the bid's own, at most the horizon ahead; that of a sigmoid where half of its value is
+/// left.
+struct PastBid {
+  Time submitted = 0;
+  Time earliest = 0;
+  Time deadline = 0;
+  Time duration = 0;
+  Tres tres;
+  double value = 0;         ///< credits: the budget, or the sigmoid's maximum
+  std::string partition{};  ///< where it was made
+  bool operator==(const PastBid&) const = default;
+};
+
+}  // namespace market
