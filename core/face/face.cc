@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/market/market.h"
+#include "core/face/locked_market.h"
 #include "core/market/note.h"
 #include "core/market/text.h"
 #include "core/mechanism/table.h"
@@ -26,7 +26,7 @@ namespace {
 // Plain C objects: nothing here has to be constructed or destroyed when the library is loaded or
 // unloaded.
 pthread_rwlock_t instance_lock = PTHREAD_RWLOCK_INITIALIZER;
-market::Market* instance = nullptr;
+market::LockedMarket* instance = nullptr;
 market_log_fn log_callback = nullptr;
 
 pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -110,7 +110,7 @@ class Served {
  private:
   void done() {
     if (ticket_ == 0) return;
-    with_market("submission_over", 0, [this](market::Market& market) {
+    with_market("submission_over", 0, [this](market::LockedMarket& market) {
       market.submission_over(ticket_);
       return 0;
     });
@@ -138,7 +138,7 @@ int market_open(uint64_t face, const char* config_path, const char* cluster_name
   if (instance == nullptr) {
     log_callback = log;
     try {
-      auto opened = std::make_unique<market::Market>(
+      auto opened = std::make_unique<market::LockedMarket>(
           std::string(market::or_empty(config_path)), std::string(market::or_empty(cluster_name)),
           [](market::LogLevel level, const std::string& line) {
             log_line(level_of(level), line.c_str());
@@ -154,19 +154,19 @@ int market_open(uint64_t face, const char* config_path, const char* cluster_name
 }
 
 void market_close(uint32_t flush_ms) {
-  with_market("market_close", 0, [flush_ms](market::Market& market) {
+  with_market("market_close", 0, [flush_ms](market::LockedMarket& market) {
     market.stop(flush_ms);
     return 0;
   });
   pthread_rwlock_wrlock(&instance_lock);
-  market::Market* closing = instance;
+  market::LockedMarket* closing = instance;
   instance = nullptr;
   pthread_rwlock_unlock(&instance_lock);
   delete closing;
 }
 
 void market_reconfigure(void) {
-  with_market("market_reconfigure", 0, [](market::Market& market) {
+  with_market("market_reconfigure", 0, [](market::LockedMarket& market) {
     market.reconfigure();
     return 0;
   });
@@ -174,7 +174,7 @@ void market_reconfigure(void) {
 
 uint32_t market_interval_ms(void) {
   return with_market("market_interval_ms", uint32_t{1000},
-                     [](market::Market& market) { return market.interval_ms(); });
+                     [](market::LockedMarket& market) { return market.interval_ms(); });
 }
 
 void market_wake(void) {
@@ -217,7 +217,7 @@ int market_config_jobcomp(const char* config_path, char* type, size_t size) {
 }
 
 void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
-  with_market("market_update_cluster", 0, [cluster, now](market::Market& market) {
+  with_market("market_update_cluster", 0, [cluster, now](market::LockedMarket& market) {
     market.update_cluster(*cluster, now);
     return 0;
   });
@@ -229,7 +229,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
       submission->budget != nullptr || submission->value != nullptr || submission->query != nullptr;
   std::uint64_t ticket = 0;
   *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr};
-  const bool is_open = with_market("market_submit", false, [&](market::Market& market) {
+  const bool is_open = with_market("market_submit", false, [&](market::LockedMarket& market) {
     // Should the market fail, a bid is refused and a job without one goes its way.
     answer->verdict = is_bid ? MARKET_REJECTED : MARKET_NO_BID;
     answer->text = is_bid ? "market: failed inside; slurmctld's log says more" : "";
@@ -252,12 +252,13 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
 
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {
   if (size > 0) text[0] = '\0';
-  return with_market("market_modify", static_cast<int>(MARKET_NO_BID), [&](market::Market& market) {
-    std::string why;
-    const int verdict = market.modify(*change, now, why);
-    put_lines(std::move(why), text, size);
-    return verdict;
-  });
+  return with_market("market_modify", static_cast<int>(MARKET_NO_BID),
+                     [&](market::LockedMarket& market) {
+                       std::string why;
+                       const int verdict = market.modify(*change, now, why);
+                       put_lines(std::move(why), text, size);
+                       return verdict;
+                     });
 }
 
 bool market_is_note(const char* text) {
@@ -269,23 +270,23 @@ bool market_wants_job(int state, const char* note) {
 }
 
 bool market_wants_count(uint32_t job_id, const char* note) {
-  return with_market("market_wants_count", false, [&](market::Market& market) {
+  return with_market("market_wants_count", false, [&](market::LockedMarket& market) {
     return market.wants_count(job_id, market::or_empty(note));
   });
 }
 
 bool market_wants_ended_jobs(void) {
   return with_market("market_wants_ended_jobs", false,
-                     [](market::Market& market) { return market.wants_ended_jobs(); });
+                     [](market::LockedMarket& market) { return market.wants_ended_jobs(); });
 }
 
 bool market_wants_preemptors(void) {
   return with_market("market_wants_preemptors", false,
-                     [](market::Market& market) { return market.wants_preemptors(); });
+                     [](market::LockedMarket& market) { return market.wants_preemptors(); });
 }
 
 void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) {
-  with_market("market_tell_preemptors", 0, [&](market::Market& market) {
+  with_market("market_tell_preemptors", 0, [&](market::LockedMarket& market) {
     market.tell_preemptors(preemptors, count);
     return 0;
   });
@@ -294,7 +295,7 @@ void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) 
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {
   *orders = nullptr;
-  return with_market("market_pass", size_t{0}, [&](market::Market& market) {
+  return with_market("market_pass", size_t{0}, [&](market::LockedMarket& market) {
     const auto& list = market.pass(jobs, job_count, resv_names, resv_count, now);
     *orders = list.data();
     return list.size();
@@ -306,20 +307,20 @@ const char* market_order_name(int kind) {
 }
 
 void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
-  with_market("market_order_failed", 0, [&](market::Market& market) {
+  with_market("market_order_failed", 0, [&](market::LockedMarket& market) {
     market.order_failed(*order, market::or_empty(why), now);
     return 0;
   });
 }
 
 uint32_t market_site_factor(uint32_t job_id, const char* note) {
-  return with_market("market_site_factor", uint32_t{0}, [&](market::Market& market) {
+  return with_market("market_site_factor", uint32_t{0}, [&](market::LockedMarket& market) {
     return market.site_factor(job_id, market::or_empty(note));
   });
 }
 
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended) {
-  const bool is_ours = with_market("market_job_ended", false, [&](market::Market& market) {
+  const bool is_ours = with_market("market_job_ended", false, [&](market::LockedMarket& market) {
     const auto texts = market.job_ended(*job, now);
     if (!texts) return false;
     put_all(texts->note, ended->note, sizeof(ended->note));

@@ -29,7 +29,6 @@ Answer again(const std::string& why) {
 }  // namespace
 
 Answer Market::submit(const market_submission_t& submission, Time now) {
-  const std::lock_guard lock(mutex_);
   if (submission.query != nullptr) return answer_query(submission, now);
   if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
   if (!ready()) return unavailable();

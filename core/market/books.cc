@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <random>
 
@@ -17,55 +16,27 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kFewSales = 64;       // made up for under the lock
-constexpr int kMostRounds = 8;              // of making up for sales without it
 constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
 constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
 
 }  // namespace
 
-Market::Market(std::string config_path, std::string cluster_name, Log log)
+Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books)
     : cluster_name_(std::move(cluster_name)),
       log_(std::move(log)),
+      wake_books_(std::move(wake_books)),
       token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
-                  std::random_device{}()),
-      ledger_thread_(std::move(config_path), cluster_name_,
-                     BooksClient{[this] {
-                                   const std::lock_guard lock(mutex_);
-                                   std::vector<Queued> taken(
-                                       std::make_move_iterator(queue_.begin()),
-                                       std::make_move_iterator(queue_.end()));
-                                   queue_.clear();
-                                   return taken;
-                                 },
-                                 [this](BooksReport news) { report(std::move(news)); }}) {
+                  std::random_device{}()) {
   const MarketSettings defaults;
   exchanges_.push_back(
       std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
 }
 
-Market::~Market() {
-  ledger_thread_.stop();
-}
-
-void Market::start() {
-  ledger_thread_.start();
-}
-
-void Market::stop(std::uint32_t flush_ms) {
-  {
-    std::unique_lock lock(mutex_);
-    ledger_thread_.flush();
-    written_.wait_for(lock, std::chrono::milliseconds(flush_ms),
-                      [this] { return unwritten_ == 0; });
-    if (unwritten_ != 0) {
-      log_(LogLevel::kError,
-           fmt::format("{} entries were not written to the ledger; they are made again from the "
-                       "jobs' notes",
-                       unwritten_));
-    }
-  }
-  ledger_thread_.stop();
+std::vector<Queued> Market::take_entries() {
+  std::vector<Queued> taken(std::make_move_iterator(queue_.begin()),
+                            std::make_move_iterator(queue_.end()));
+  queue_.clear();
+  return taken;
 }
 
 void Market::say_once(std::string& last, const std::string& what, const std::string& error) {
@@ -122,8 +93,7 @@ Exchange& Market::exchange_of(std::string_view partition) const {
 }
 
 // What the next rules must know of the cluster and of what is sold, all as of one moment.
-std::vector<Market::Stand> Market::stands_of(const std::vector<MarketSettings>& markets) {
-  const std::lock_guard lock(mutex_);
+std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets) {
   std::vector<Stand> stands;
   for (const MarketSettings& settings : markets) stands.push_back({capacity_under(settings), {}});
   const auto add = [&](const Request& request, Time start) {
@@ -153,101 +123,32 @@ std::vector<Market::Stand> Market::stands_of(const std::vector<MarketSettings>& 
   return stands;
 }
 
-// A rule is made, taught and told all promises without the lock, since learning from a month of
-// bids and promising for thousands of jobs take their time.
-std::unique_ptr<Exchange> Market::fresh_exchange(const MarketSettings& settings, const Stand& stand,
-                                                 Time now) {
-  auto made = make_mechanism(settings);
-  auto posted = made ? as_posted_price(std::move(*made)) : nullptr;
-  if (posted == nullptr) {
-    log_(LogLevel::kError, fmt::format("market.conf: {}: refused; what was in force stays",
-                                       made ? "mechanism: it cannot be used" : made.error().text));
-    return nullptr;
+// What was sold since stands_of(), or since the last call.
+std::vector<Sale> Market::take_sales() {
+  std::vector<Sale> sales;
+  for (const auto& exchange : exchanges_) {
+    for (Sale& sale : exchange->prices.take_journal()) sales.push_back(std::move(sale));
   }
-  std::vector<PastBid> lessons;
-  for (const PastBid& bid : past_bids_) {
-    if (settings.trades(bid.partition) &&
-        bid.submitted >= learned_until_ - settings.predictor_history) {
-      lessons.push_back(bid);
-      lessons.back().value /= settings.rate_of(bid.partition);
-    }
-  }
-  posted->update(stand.capacity, now);
-  posted->learn(lessons, learned_until_);
-  for (const Sale& sale : stand.sold) sale.make(*posted);
-  return std::make_unique<Exchange>(settings, std::move(posted));
+  return sales;
 }
 
-// Empty when there is nothing to learn and the settings stay, or when they cannot be had.
-std::vector<std::unique_ptr<Exchange>> Market::fresh_exchanges(const BooksReport& news) {
-  const bool bids_are_news =
-      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
-  // At start the bids are there before the nodes, without which no forecast can share them out.
-  const bool nodes_are_news = stocked_markets_ > taught_stocked_;
-  if (!news.config && !bids_are_news && !nodes_are_news) return {};
-  if (news.past_bids) {
-    past_bids_ = *news.past_bids;
-    learned_until_ = news.learned_until;
-  }
-  const Config& config = news.config ? *news.config : config_;
-  std::vector<std::unique_ptr<Exchange>> made;
-  const std::vector<MarketSettings> markets = config.all_markets();
-  const std::vector<Stand> stands = stands_of(markets);
-  for (std::size_t i = 0; i < markets.size(); ++i) {
-    auto exchange = fresh_exchange(markets[i], stands[i], news.now);
-    if (exchange == nullptr) return {};
-    made.push_back(std::move(exchange));
-  }
-  taught_stocked_ =
-      static_cast<std::size_t>(std::count_if(stands.begin(), stands.end(), [](const Stand& stand) {
-        return !stand.capacity.total.empty();
-      }));
-  return made;
-}
-
-// What was sold while the next rules were taught is made up for without the lock too, but for the
-// last few sales.
-void Market::catch_up(const std::vector<std::unique_ptr<Exchange>>& next,
-                      std::unique_lock<std::mutex>& lock) {
-  const auto repeat = [&next](const Sale& sale) {
-    for (const auto& exchange : next) {
-      if (exchange->settings.trades(sale.request.partition)) return sale.make(exchange->prices);
-    }
-  };
-  for (int round = 1;; ++round) {
-    std::vector<Sale> sales;
-    for (const auto& exchange : exchanges_) {
-      for (Sale& sale : exchange->prices.take_journal()) sales.push_back(std::move(sale));
-    }
-    const bool is_last = sales.size() <= kFewSales || round == kMostRounds;
-    if (!is_last) lock.unlock();
-    std::for_each(sales.begin(), sales.end(), repeat);
-    if (is_last) return;
-    lock.lock();
-  }
-}
-
-void Market::report(BooksReport news) {
-  std::vector<std::unique_ptr<Exchange>> exchanges = fresh_exchanges(news);
-  std::unique_lock lock(mutex_);
-  if (!exchanges.empty()) {
-    catch_up(exchanges, lock);
+Exchanges Market::tell_books(BooksReport news, Exchanges next) {
+  if (!next.empty()) {
     if (news.config) {
       config_ = *news.config;
       has_config_ = true;
-      interval_ms_ = std::max<std::uint32_t>(config_.interval_ms, 10);
     }
-    exchanges_.swap(exchanges);
+    exchanges_.swap(next);
     update_capacity(news.now);
     say_config(news);
   } else if (!news.config) {
     say_config(news);
   }
+  for (const auto& exchange : exchanges_) exchange->prices.end_journal();
   if (has_config_) say_once(ledger_error_, "the ledger", news.ledger_error);
   take_results(news);
   books_usable_ = has_config_ && liens_read_ && news.ledger_error.empty();
-  lock.unlock();  // what was replaced is freed after this
-  written_.notify_all();
+  return next;
 }
 
 void Market::take_results(BooksReport& news) {
@@ -302,7 +203,7 @@ void Market::enqueue(Queued queued) {
   for (const auto& [account, delta] : queued.deltas) funds_.pend(account, delta);
   queue_.push_back(std::move(queued));
   ++unwritten_;
-  ledger_thread_.wake();
+  wake_books_();
 }
 
 bool Market::room_for(std::size_t jobs) const {

@@ -14,7 +14,6 @@
 namespace market {
 
 market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
-  const std::lock_guard lock(mutex_);
   if (change.unbid) {
     const auto refusal = check_unbid_change(change);
     if (refusal) text = prefixed(*refusal);

@@ -95,7 +95,6 @@ Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& pa
 }
 
 void Market::update_cluster(const market_cluster_t& cluster, Time now) {
-  const std::lock_guard lock(mutex_);
   std::vector<Node> nodes(cluster.node_count);
   for (std::uint32_t i = 0; i < cluster.node_count; ++i) {
     const market_node_t& from = cluster.nodes[i];

@@ -34,6 +34,10 @@ class JournalledPrices final : public PostedPrice {
     journal_.clear();
     journalling_ = true;
   }
+  void end_journal() {
+    journal_.clear();
+    journalling_ = false;
+  }
   /// What was sold since the last call.
   std::vector<Sale> take_journal() { return std::exchange(journal_, {}); }
   /// Starts that were priced so far: a measure of work.

@@ -144,7 +144,7 @@ nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
   return Json{{"ok", true},
               {"liens", liens},
               {"more", jobs.size() > kLiensInAnAnswer},
-              {"recovering", recovering_.load()},
+              {"recovering", recovering_},
               {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
 }
 

@@ -25,12 +25,9 @@
 //   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
@@ -40,9 +37,9 @@
 
 #include "core/config/config.h"
 #include "core/market/bookings.h"
-#include "core/market/exchange.h"
+#include "core/market/books_report.h"
+#include "core/market/exchange_maker.h"
 #include "core/market/funds.h"
-#include "core/market/ledger_thread.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
 #include "core/market/starts.h"
@@ -68,20 +65,26 @@ struct EndTexts {
 
 class Market {
  public:
-  /// Nothing is read yet: configuration and books come with the first round of the ledger's thread.
-  Market(std::string config_path, std::string cluster_name, Log log);
-  ~Market();
-  Market(const Market&) = delete;
-  Market& operator=(const Market&) = delete;
+  /// `wake_books` is called when there are entries to take.
+  Market(std::string cluster_name, Log log, std::function<void()> wake_books);
 
-  /// Starts the ledger's thread. Without it, round() does its work (tests, simulation).
-  void start();
-  void round(Time now) { ledger_thread_.round(now); }
-  /// Waits until all that is queued has been written, at most `flush_ms`, and ends the thread.
-  void stop(std::uint32_t flush_ms);
+  /// Of the settings in force; the defaults before there are any.
+  const Config& config() const { return config_; }
+  /// Markets that have nodes.
+  std::size_t stocked_markets() const { return stocked_markets_; }
+  /// What rules for `markets` must know that are made now; what is sold from here on is kept for
+  /// take_sales() until the next tell_books().
+  std::vector<Stand> stands_of(const std::vector<MarketSettings>& markets);
+  std::vector<Sale> take_sales();
+  /// The entries for the books since the last call, in order.
+  std::vector<Queued> take_entries();
+  /// Entries that the books have not confirmed.
+  std::size_t unwritten() const { return unwritten_; }
+  /// What whoever keeps the books found, and the exchanges of settings or lessons that are new;
+  /// empty: those in force stay, and so do the settings. Returns what was replaced.
+  Exchanges tell_books(BooksReport news, Exchanges next);
 
-  void reconfigure() { ledger_thread_.reload(); }
-  std::uint32_t interval_ms() const { return interval_ms_; }
+  std::uint32_t interval_ms() const { return config_.interval_ms; }
   /// Until the liens from before this start have found their jobs or returned.
   bool wants_ended_jobs() const { return recovering_; }
 
@@ -101,7 +104,7 @@ class Market {
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
   /// Whether Slurm's own count of the job's CPUs is still wanted.
-  bool wants_count(std::uint32_t job_id, std::string_view note);
+  bool wants_count(std::uint32_t job_id, std::string_view note) const;
   /// Nothing when the job is not the market's.
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
 
@@ -160,10 +163,6 @@ class Market {
     bool own = false;      // the job's doing or its user's
     bool is_void = false;  // it never began and costs nothing: the lien returns
     Money charged, refunded;
-  };
-  struct Stand {  // what a mechanism is told before it takes over
-    Capacity capacity;
-    std::vector<Sale> sold;
   };
   struct Draft {  // a submission that passed all checks but price and funds
     Bid bid;
@@ -286,17 +285,10 @@ class Market {
                        const std::vector<LiveBid>& bids, Time now);
 
   // books.cc
-  void report(BooksReport report);
   void say_once(std::string& last, const std::string& what, const std::string& error);
   void say_config(const BooksReport& news);
   std::string rules_text() const;
   std::string settings_in_force(Time now) const;
-  std::vector<Stand> stands_of(const std::vector<MarketSettings>& markets);
-  std::unique_ptr<Exchange> fresh_exchange(const MarketSettings& settings, const Stand& stand,
-                                           Time now);
-  std::vector<std::unique_ptr<Exchange>> fresh_exchanges(const BooksReport& news);
-  void catch_up(const std::vector<std::unique_ptr<Exchange>>& next,
-                std::unique_lock<std::mutex>& lock);
   void take_results(BooksReport& news);
   void outcome(const Queued& queued, ledger::Outcome result);
   void enqueue(Queued queued);
@@ -450,17 +442,11 @@ class Market {
 
   std::string cluster_name_;
   Log log_;
-  std::atomic<std::uint32_t> interval_ms_{1000};
-  std::atomic<bool> recovering_{true};
-  std::atomic<bool> wants_preemptors_{false};
-  std::vector<PastBid> past_bids_;  // of the ledger's thread alone
-  Time learned_until_ = 0;          // so too
-  std::size_t taught_stocked_ = 0;  // so too: markets that had nodes when they were taught
-  std::atomic<std::size_t> stocked_markets_{0};   // that have nodes now
+  const std::function<void()> wake_books_;
+  bool recovering_ = true, wants_preemptors_ = false;
+  std::size_t stocked_markets_ = 0;
   std::set<std::string, std::less<>> sold_tres_;  ///< names of the TRES for sale
 
-  mutable std::mutex mutex_;  // of everything below
-  std::condition_variable written_;
   Config config_;
   std::set<std::string> missing_owners_;  ///< accounts of owners that were said not to exist
   bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
@@ -468,7 +454,7 @@ class Market {
   std::string config_error_, ledger_error_;  // as said in the log
   Time config_read_ = 0;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  Exchanges exchanges_;
 
   Funds funds_;
   std::deque<Queued> queue_;
@@ -512,8 +498,6 @@ class Market {
   std::size_t pull_cursor_ = 0;
   Orders orders_;
   double last_pass_ms_ = 0;
-
-  LedgerThread ledger_thread_;  // last: it calls back into the rest
 };
 
 }  // namespace market

@@ -45,7 +45,6 @@ bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t&
 const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::size_t job_count,
                                                 const char* const* resv_names,
                                                 std::size_t resv_count, Time now) {
-  const std::lock_guard lock(mutex_);
   const auto began = std::chrono::steady_clock::now();
   orders_.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
@@ -600,7 +599,6 @@ std::uint32_t Market::factor(const MarketSettings& settings, const Terms& terms,
 }
 
 std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_text) {
-  const std::lock_guard lock(mutex_);
   if (!has_config_) return 0;
   const auto job = jobs_.find(job_id);
   if (job != jobs_.end() && job->second.phase != Phase::kEnded) {
@@ -615,7 +613,6 @@ std::uint32_t Market::site_factor(std::uint32_t job_id, std::string_view note_te
 }
 
 void Market::order_failed(const market_order_t& order, std::string_view why, Time now) {
-  const std::lock_guard lock(mutex_);
   log_(LogLevel::kDebug,
        fmt::format("job {}: order to {} failed: {}", order.job_id, order_name(order.kind), why));
   const auto found = jobs_.find(order.job_id);

@@ -30,7 +30,6 @@ bool is_own(const Job& job, std::uint32_t uid, std::string_view account) {
 }  // namespace
 
 void Market::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
-  const std::lock_guard lock(mutex_);
   preemptors_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const market_preemptor_t& told = preemptors[i];

@@ -47,8 +47,7 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
 
 }  // namespace
 
-bool Market::wants_count(std::uint32_t job_id, std::string_view note) {
-  const std::lock_guard lock(mutex_);
+bool Market::wants_count(std::uint32_t job_id, std::string_view note) const {
   const bool any_posted =
       std::any_of(exchanges_.begin(), exchanges_.end(),
                   [](const auto& exchange) { return exchange->auction == nullptr; });

@@ -49,7 +49,6 @@ void Market::keep_provisional(Provisional provisional) {
 }
 
 void Market::submission_over(std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
   const auto token = tickets_.find(ticket);
   if (token == tickets_.end()) return;
   provisionals_.at(token->second).over = true;

@@ -88,7 +88,6 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
 }  // namespace
 
 std::optional<EndTexts> Market::job_ended(const market_job_t& job, Time now) {
-  const std::lock_guard lock(mutex_);
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
   std::string bill = wanted_bill(or_empty(job.partition), *note);

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "core/face/locked_market.h"
 #include "core/ledger/ledger.h"
-#include "core/market/market.h"
 
 namespace market {
 namespace {
@@ -48,8 +48,8 @@ class Loaded {
     (void)opened->add_account("physics", "", kNow);
     (void)opened->set_members("physics", {"root"}, {});
     (void)opened->deposit("physics", *Money::parse("1000000000"), "", kNow);
-    market = std::make_unique<Market>(folder_ + "/market.conf", "cluster",
-                                      [](LogLevel, const std::string&) {});
+    market = std::make_unique<LockedMarket>(folder_ + "/market.conf", "cluster",
+                                            [](LogLevel, const std::string&) {});
     market->round(kNow);
     tell_cluster();
     for (std::uint32_t i = 0; i < 200; ++i) add_running(i);
@@ -170,7 +170,7 @@ class Loaded {
 
   Time now = kNow;
   std::uint32_t ids = 0, submissions = 0;
-  std::unique_ptr<Market> market;
+  std::unique_ptr<LockedMarket> market;
   std::deque<BenchJob> jobs;  // job of id i at i - 1
   std::deque<std::string> kept;
   std::vector<const char*> resv_names;

@@ -255,8 +255,8 @@ TEST(AdmissionPolicy, UnbidRefusedWhereverItIsTried) {
 
 TEST(AdmissionPolicy, BrokenConfigurationRefusesBidsAndNothingElse) {
   std::vector<std::string> log;
-  Market market("/nonexistent/market.conf", "cluster",
-                [&](LogLevel, const std::string& line) { log.push_back(line); });
+  LockedMarket market("/nonexistent/market.conf", "cluster",
+                      [&](LogLevel, const std::string& line) { log.push_back(line); });
   market.round(kStart);
   market.round(kStart + 1);
   market_submission_t submission{};
@@ -269,7 +269,8 @@ TEST(AdmissionPolicy, BrokenConfigurationRefusesBidsAndNothingElse) {
 
 TEST(AdmissionPolicy, UnusableLedgerRunsUnbilledWhenConfigured) {
   World world("on_error = \"unbilled\";\n");
-  Market market(world.folder() + "/market.conf", "cluster", [](LogLevel, const std::string&) {});
+  LockedMarket market(world.folder() + "/market.conf", "cluster",
+                      [](LogLevel, const std::string&) {});
   std::filesystem::rename(world.folder() + "/ledger.db", world.folder() + "/away");
   market.round(kStart);
   market_submission_t submission{};

@@ -35,9 +35,9 @@ World::~World() {
 }
 
 void World::restart_market() {
-  market_ =
-      std::make_unique<Market>(folder_ + "/market.conf", "cluster",
-                               [this](LogLevel, const std::string& line) { log.push_back(line); });
+  market_ = std::make_unique<LockedMarket>(
+      folder_ + "/market.conf", "cluster",
+      [this](LogLevel, const std::string& line) { log.push_back(line); });
   sync();
   tell_cluster();
   run_pass();

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/face/locked_market.h"
 #include "core/ledger/ledger.h"
-#include "core/market/market.h"
 
 namespace market::testing {
 
@@ -64,7 +64,7 @@ class World {
                  std::uint32_t cores = 4);
   ~World();
 
-  Market& market() { return *market_; }
+  LockedMarket& market() { return *market_; }
   ledger::Ledger& books() { return *books_; }
   /// A round of the ledger's thread now.
   void sync() { market_->round(now); }
@@ -145,7 +145,7 @@ class World {
   std::uint32_t cores_;
   std::uint32_t next_id_ = 100;
   std::set<std::string> accounts_;  // of preemptors
-  std::unique_ptr<Market> market_;
+  std::unique_ptr<LockedMarket> market_;
   std::unique_ptr<ledger::Ledger> books_;
   std::vector<std::uint64_t> words_;
   CoreMap busy_;  // while jobs are started

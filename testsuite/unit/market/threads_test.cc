@@ -15,8 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/face/locked_market.h"
 #include "core/ledger/ledger.h"
-#include "core/market/market.h"
 
 namespace market::testing {
 namespace {
@@ -49,8 +49,8 @@ class Threads : public ::testing::Test {
     (void)books_->add_account("physics", "", std::time(nullptr));
     (void)books_->set_members("physics", {"root"}, {});
     (void)books_->deposit("physics", *Money::parse("10000"), "", std::time(nullptr));
-    market_ = std::make_unique<Market>(folder_ + "/market.conf", "cluster",
-                                       [](LogLevel, const std::string&) {});
+    market_ = std::make_unique<LockedMarket>(folder_ + "/market.conf", "cluster",
+                                             [](LogLevel, const std::string&) {});
     tell_cluster();
     market_->start();
   }
@@ -149,7 +149,7 @@ class Threads : public ::testing::Test {
 
   std::string folder_;
   std::unique_ptr<ledger::Ledger> books_;
-  std::unique_ptr<Market> market_;
+  std::unique_ptr<LockedMarket> market_;
   std::mutex table_lock_;  // as slurmctld's lock on jobs
   std::list<TableJob> table_;
   std::atomic<std::uint32_t> ids_{0};

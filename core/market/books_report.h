@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What goes between the market and whoever keeps its books: entries to write, and what was found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/ledger/ledger.h"
+#include "core/market/funds.h"
+
+namespace market {
+
+/// An operation for the ledger with what it changes in the façade's own view of the account until
+/// it is written.
+struct Queued {
+  ledger::Operation operation;
+  std::vector<std::pair<std::string, Delta>> deltas;  ///< by account
+  std::uint32_t job_id = 0;                           ///< 0: not about a job
+  Money previous_lien;                                ///< the job's lien before this operation
+};
+
+/// What a round found out. Empty optionals: nothing new.
+struct BooksReport {
+  std::optional<Config> config;
+  bool seeded = false;       ///< `config` is as before, with the seed that the ledger keeps
+  std::string config_error;  ///< why market.conf as last read is not in force; "" when it is
+  std::string ledger_error;  ///< why the books cannot be used now; "" when they can
+  bool ledger_gone = false;  ///< since its file was deleted, moved or replaced while it was open
+  std::vector<Queued> done;
+  std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
+  std::optional<std::vector<AccountView>> accounts;
+  std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
+  std::optional<std::vector<PastBid>> past_bids;
+  Time learned_until = 0;  ///< `past_bids` were made before
+  Time now = 0;
+};
+
+}  // namespace market

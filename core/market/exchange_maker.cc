@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/exchange_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/auction_adapter.h"
+#include "core/mechanism/table.h"
+
+namespace market {
+
+bool ExchangeMaker::is_wanted(const BooksReport& news, std::size_t stocked) {
+  const bool bids_are_news =
+      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
+  // At start the bids are there before the nodes, without which no forecast can share them out.
+  if (!news.config && !bids_are_news && stocked <= taught_stocked_) return false;
+  if (news.past_bids) {
+    past_bids_ = *news.past_bids;
+    learned_until_ = news.learned_until;
+  }
+  return true;
+}
+
+Exchanges ExchangeMaker::make(const std::vector<MarketSettings>& markets,
+                              const std::vector<Stand>& stands, Time now) {
+  Exchanges made;
+  for (std::size_t i = 0; i < markets.size(); ++i) {
+    auto exchange = make_one(markets[i], stands[i], now);
+    if (exchange == nullptr) return {};
+    made.push_back(std::move(exchange));
+  }
+  taught_stocked_ =
+      static_cast<std::size_t>(std::count_if(stands.begin(), stands.end(), [](const Stand& stand) {
+        return !stand.capacity.total.empty();
+      }));
+  return made;
+}
+
+std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings,
+                                                  const Stand& stand, Time now) {
+  auto made = make_mechanism(settings);
+  auto posted = made ? as_posted_price(std::move(*made)) : nullptr;
+  if (posted == nullptr) {
+    log_(LogLevel::kError, fmt::format("market.conf: {}: refused; what was in force stays",
+                                       made ? "mechanism: it cannot be used" : made.error().text));
+    return nullptr;
+  }
+  std::vector<PastBid> lessons;
+  for (const PastBid& bid : past_bids_) {
+    if (settings.trades(bid.partition) &&
+        bid.submitted >= learned_until_ - settings.predictor_history) {
+      lessons.push_back(bid);
+      lessons.back().value /= settings.rate_of(bid.partition);
+    }
+  }
+  posted->update(stand.capacity, now);
+  posted->learn(lessons, learned_until_);
+  for (const Sale& sale : stand.sold) sale.make(*posted);
+  return std::make_unique<Exchange>(settings, std::move(posted));
+}
+
+void make_up(const Exchanges& next, const std::vector<Sale>& sales) {
+  for (const Sale& sale : sales) {
+    const auto market = std::find_if(next.begin(), next.end(), [&](const auto& exchange) {
+      return exchange->settings.trades(sale.request.partition);
+    });
+    if (market != next.end()) sale.make((*market)->prices);
+  }
+}
+
+}  // namespace market
