@@ -34,7 +34,7 @@ Answer Market::submit(const market_submission_t& submission, Time now) {
   if (!ready()) return unavailable();
   auto draft = check(submission, now);
   if (!draft) return refuse(draft.error().text);
-  if (!room_for(draft->tasks)) return no_room();
+  if (!accounts_.has_room_for(jobs_.size() + provisional_tasks_ + draft->tasks)) return no_room();
   if (const auto why = too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
 }
@@ -169,7 +169,7 @@ Result<std::string> Market::check_account(std::string_view named, const market_s
   // First of all, so that nobody finds out which accounts there are.
   if (!may_spend(account, asker))
     return fail(fmt::format("you are not a member of account {}", printable(account)));
-  if (funds_.find(account) == nullptr)
+  if (!accounts_.exists(account))
     return fail(fmt::format("account {} has no credits here", printable(account)));
   return account;
 }
@@ -267,7 +267,7 @@ Answer Market::decide(Draft draft, Time now) {
   provisional.made = provisional.seen = now;
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
-  const Money available = funds_.available(draft.bid.account);
+  const Money available = accounts_.available(draft.bid.account);
   const Exchange& exchange = exchange_of(request);
   if (exchange.auction != nullptr && is_worthless(draft.bid, now, now))
     return refuse(worthless_text(draft.bid));
@@ -317,8 +317,8 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
     ends = std::max(ends, task.terms.promised_end);
   }
   const std::string& account = draft.bid.account;
-  const Money available = funds_.available(account);
-  funds_.pend(account, Delta{Money(), total});
+  const Money available = accounts_.available(account);
+  accounts_.set_aside(account, total);
 
   Note note;
   const Terms& first = provisional.tasks.front().terms;
@@ -346,7 +346,7 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
         fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
                     draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
                     config_.currency, account, format_time_short(starts, now),
-                    format_time_short(ends, now), funds_.available(account).to_string());
+                    format_time_short(ends, now), accounts_.available(account).to_string());
     if (exchange_of(draft.bid.request).auction != nullptr) {
       const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
       answer.text = entry_text(draft.bid, what, now);

@@ -15,7 +15,7 @@ Market::Group Market::place_tasks(const Draft& draft, const std::string& token, 
   const Bid& bid = draft.bid;
   const Request& request = bid.request;
   Exchange& exchange = exchange_of(request);
-  const Money available = funds_.available(bid.account);
+  const Money available = accounts_.available(bid.account);
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const Time busy = request.duration + exchange.settings.start_slack;
   StartSpans full;
@@ -72,7 +72,7 @@ std::optional<Market::Trial> Market::try_out(const Draft& draft, const Wish& wis
   const MarketSettings& settings = exchange_of(draft.bid.request).settings;
   const bool must_pay = settings.no_funds == NoFunds::kRefuse &&
                         !(draft.array && settings.arrays == ArrayFunding::kPerTask);
-  const Money available = funds_.available(draft.bid.account);
+  const Money available = accounts_.available(draft.bid.account);
   if (draft.tasks == 1) {
     const Found found = find(draft.bid.request, wish, now);
     if (!found.choice || !affordable(draft.bid, now, *found.choice)) return std::nullopt;

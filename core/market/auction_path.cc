@@ -246,7 +246,7 @@ std::string Market::entry_text(const Bid& bid, const std::string& what, Time now
     text += fmt::format("; present share {:.2f}", standing->share);
   }
   return text + fmt::format("; no completion is promised; {} left to spend",
-                            funds_.available(bid.account).to_string());
+                            accounts_.available(bid.account).to_string());
 }
 
 // A changed or funded bid takes part with its new words when its account can pay for it.
@@ -254,15 +254,13 @@ bool Market::rejoin(Job& job, const Request& request, Time now) {
   unplace(job, now);
   unreserve(job);
   job.bid.request = request;
-  const Money own_lien = job.lien_account == job.bid.account ? job.lien : Money();
   const Money most = most_it_costs(job.bid);
   if (is_worthless(job.bid, job.bid_made, now)) {
     hold(job, Cause::kWorthless, most, now);
     return false;
   }
-  const bool may_pay = funds_.find(job.bid.account) != nullptr &&
-                       (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
-  if (!may_pay || most > funds_.available(job.bid.account) + own_lien) {
+  const bool may_pay = accounts_.may_pay(job.bid.account, job.bid.uid);
+  if (!may_pay || most > accounts_.can_pay(job.bid.account, job)) {
     hold(job, Cause::kNoFunds, most, now);
     return false;
   }
@@ -309,8 +307,7 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   if (exchange_of(job).auction != nullptr && is_priced(bid) && money_of(at_end) == Money())
     return "the bid would be worth nothing at the end of its time limit";
   const Money most = most_it_costs(bid);
-  const Money own_lien = job.lien_account == bid.account ? job.lien : Money();
-  const Money available = funds_.available(bid.account) + own_lien;
+  const Money available = accounts_.can_pay(bid.account, job);
   if (most > available) {
     return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
                        bid.account);

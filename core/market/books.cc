@@ -14,29 +14,17 @@
 #include "core/util/slurm_time.h"
 
 namespace market {
-namespace {
-
-constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
-constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
-
-}  // namespace
+namespace {}  // namespace
 
 Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books)
     : cluster_name_(std::move(cluster_name)),
       log_(std::move(log)),
-      wake_books_(std::move(wake_books)),
+      accounts_(cluster_name_, log_, std::move(wake_books)),
       token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
                   std::random_device{}()) {
   const MarketSettings defaults;
   exchanges_.push_back(
       std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
-}
-
-std::vector<Queued> Market::take_entries() {
-  std::vector<Queued> taken(std::make_move_iterator(queue_.begin()),
-                            std::make_move_iterator(queue_.end()));
-  queue_.clear();
-  return taken;
 }
 
 void Market::say_once(std::string& last, const std::string& what, const std::string& error) {
@@ -147,117 +135,36 @@ Exchanges Market::tell_books(BooksReport news, Exchanges next) {
   for (const auto& exchange : exchanges_) exchange->prices.end_journal();
   if (has_config_) say_once(ledger_error_, "the ledger", news.ledger_error);
   take_results(news);
-  books_usable_ = has_config_ && liens_read_ && news.ledger_error.empty();
+  books_usable_ = has_config_ && accounts_.liens_read() && news.ledger_error.empty();
   return next;
 }
 
 void Market::take_results(BooksReport& news) {
-  for (std::size_t i = 0; i < news.done.size(); ++i) outcome(news.done[i], news.outcomes[i]);
-  unwritten_ -= news.done.size();
-  std::move(news.done.begin(), news.done.end(), std::back_inserter(unread_));
-  if (news.accounts) {
-    funds_.install(std::move(*news.accounts));
-    for (const Queued& queued : unread_) {
-      for (const auto& [account, delta] : queued.deltas) funds_.unpend(account, delta);
-    }
-    unread_.clear();
+  for (const RefusedLien& refused : accounts_.take_results(news)) {
+    const auto found = jobs_.find(refused.job_id);
+    if (found == jobs_.end() || run_key(cluster_name_, found->second).text() != refused.run)
+      continue;  // of a run before, or of the number's last job
+    found->second.lien = refused.previous;
+    found->second.revoked = found->second.phase == Phase::kConfirmed;
   }
-  if (news.open_liens) take_open_liens(std::move(*news.open_liens));
+  if (news.open_liens) compare_liens(std::move(*news.open_liens));
   if (news.ledger_gone) ledger_gone_at_ = news.now;
 }
 
-namespace {
-
-const char* words_for(const ledger::Operation& operation) {
-  constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
-      "a lien",         "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
-      "to forget a bid"};
-  return kWords.at(operation.index());
-}
-
-/// Of the run that a lien is for; null when the operation sets nothing aside.
-const ledger::SegmentKey* run_of_lien(const ledger::Operation& operation) {
-  if (const auto* placed = std::get_if<ledger::PlaceLien>(&operation)) return &placed->segment.key;
-  if (const auto* changed = std::get_if<ledger::ChangeLien>(&operation))
-    return &changed->segment.key;
-  return nullptr;
-}
-
-}  // namespace
-
-void Market::outcome(const Queued& queued, ledger::Outcome result) {
-  if (result == ledger::Outcome::kDone || result == ledger::Outcome::kAlreadyDone) return;
-  const auto found = jobs_.find(queued.job_id);
-  log_(LogLevel::kInfo,
-       fmt::format("job {}: the ledger refused {}", queued.job_id, words_for(queued.operation)));
-  const ledger::SegmentKey* run = run_of_lien(queued.operation);
-  if (run == nullptr || found == jobs_.end()) return;
-  Job& job = found->second;
-  if (run->text() != run_key(cluster_name_, job).text())
-    return;  // of a run before, or of the number's last job
-  job.lien = queued.previous_lien;
-  job.revoked = job.phase == Phase::kConfirmed;
-}
-
-void Market::enqueue(Queued queued) {
-  for (const auto& [account, delta] : queued.deltas) funds_.pend(account, delta);
-  queue_.push_back(std::move(queued));
-  ++unwritten_;
-  wake_books_();
-}
-
-bool Market::room_for(std::size_t jobs) const {
-  const std::size_t live = jobs_.size() + provisional_tasks_ + jobs;
-  return unwritten_ + kRoomPerJob * live <= kQueueRoom;
-}
-
-ledger::Segment Market::segment_of(const Job& job) const {
-  ledger::Segment segment;
-  segment.key = run_key(cluster_name_, job);
-  segment.array_job_id = job.array_job_id;
-  segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
-  segment.uid = job.bid.uid;
-  segment.user = job.user;
-  segment.account = job.bid.account;
-  segment.partition = job.bid.request.partition;
-  segment.mechanism = job.terms.rule;
-  segment.tres = job.tres_text;
-  segment.planned_start = job.terms.start;
-  segment.promised_end = job.terms.promised_end;
-  segment.quoted = job.terms.price;
-  segment.billing = billing_of(job.bid.request);
-  return segment;
+// The jobs that the market knows keep their liens; the others are for jobs yet to be seen, or for
+// none.
+void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
+  accounts_.take_open_liens(std::move(liens));
+  const std::set<std::string> decided = accounts_.decided_runs();
+  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
+    Job& job = entry->second;
+    const bool stays = accounts_.reconcile(job, decided, billing_of(job.bid.request));
+    entry = stays ? std::next(entry) : jobs_.erase(entry);
+  }
 }
 
 void Market::set_lien(Job& job, Money amount) {
-  if (job.lien == amount && job.lien_account == job.bid.account) return;
-  if (amount == Money()) return void_lien(job, "nothing to pay");
-  Queued queued;
-  queued.job_id = job.id;
-  queued.previous_lien = job.lien;
-  ledger::Segment segment = segment_of(job);
-  segment.quoted = amount;
-  if (job.lien == Money()) {
-    queued.operation = ledger::PlaceLien{std::move(segment)};
-  } else {
-    queued.operation = ledger::ChangeLien{std::move(segment)};
-    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-  }
-  queued.deltas.emplace_back(job.bid.account, Delta{Money(), amount});
-  job.lien = amount;
-  job.lien_account = job.bid.account;
-  enqueue(std::move(queued));
-}
-
-void Market::void_lien(Job& job, const std::string& note) {
-  if (job.lien == Money()) return;
-  Queued queued;
-  queued.job_id = job.id;
-  queued.previous_lien = job.lien;
-  queued.operation = ledger::VoidLien{run_key(cluster_name_, job), note};
-  queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-  job.lien = Money();
-  enqueue(std::move(queued));
+  accounts_.set_lien(job, amount, billing_of(job.bid.request));
 }
 
 }  // namespace market

@@ -116,8 +116,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   }
   if (exchange_of(request).auction != nullptr) {
     const Money most = most_it_costs(bid);
-    const Money can_pay =
-        funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
+    const Money can_pay = accounts_.can_pay(bid.account, job);
     if (most <= can_pay) return std::nullopt;
     return fmt::format("the bid needs {}, available {} on {}", most.to_string(),
                        can_pay.to_string(), bid.account);
@@ -133,8 +132,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
         "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
         bid.worth.budget->to_string(), job.id, price);
   }
-  const Money available =
-      funds_.available(bid.account) + (bid.account == job.lien_account ? job.lien : Money());
+  const Money available = accounts_.can_pay(bid.account, job);
   if (quote.choice->price > available) {
     return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
                        bid.account);

@@ -142,7 +142,7 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
     bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
   }
-  associations_enforced_ = cluster.associations_enforced;
+  accounts_.trust_associations(cluster.associations_enforced);
   preempts_by_tier_ = cluster.preempts_by_tier;
   preempts_by_qos_ = cluster.preempts_by_qos;
   hear_whether_texts_arrive(cluster.texts_overwritten);

@@ -106,7 +106,7 @@ void Market::take_task(Job& job, Provisional& provisional) {
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.told = true;
-  funds_.unpend(job.bid.account, Delta{Money(), job.terms.price});
+  accounts_.give_back(job.bid.account, job.terms.price);
 }
 
 // Whether two requests differ in nothing that has a price.
@@ -174,7 +174,7 @@ void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
-  claim_open_lien(job, note.settled);
+  accounts_.claim_lien(job, note.settled);
 }
 
 void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
@@ -235,13 +235,7 @@ void Market::place_adopted(Time now) {
 // job's new submission for Slurm.
 void Market::resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen,
                                Time now) {
-  for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
-    const ledger::Segment& segment = entry->second.segment;
-    if (segment.key.job_id != seen.job_id || segment.key.restart >= seen.restart ||
-        !is_of_bid(segment, job)) {
-      ++entry;
-      continue;
-    }
+  for (const ledger::Segment& segment : accounts_.take_older_liens(job, seen.restart)) {
     Job old = job;
     old.token = segment.key.bid;
     old.submitted = segment.key.submitted;
@@ -267,7 +261,6 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
     const Time start = told ? note.run_start : 0;
     resume(old, note, start);
     end_by_requeue(old, seen, start, std::max(seen.submit, start), now);
-    entry = open_liens_.erase(entry);
   }
 }
 
@@ -330,7 +323,7 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
     renegotiate(job, request, 0, now);
     return;
   }
-  if (was_unbilled || job.terms.price > funds_.available(job.bid.account)) {
+  if (was_unbilled || job.terms.price > accounts_.available(job.bid.account)) {
     return hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   job.phase = Phase::kConfirmed;
@@ -401,10 +394,8 @@ bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time
   unplace(job, now);
   unreserve(job);
   job.bid.request = request;
-  const Money own_lien = job.lien_account == job.bid.account ? job.lien : Money();
-  const Money available = funds_.available(job.bid.account) + own_lien;
-  const bool may_pay = funds_.find(job.bid.account) != nullptr &&
-                       (associations_enforced_ || funds_.is_member(job.bid.account, job.bid.uid));
+  const Money available = accounts_.can_pay(job.bid.account, job);
+  const bool may_pay = accounts_.may_pay(job.bid.account, job.bid.uid);
   StartSpans closed = closed_by_sisters(job);
   Wish wish = wish_for(job.bid, job.bid_made);
   wish.only_start = keep_start;

@@ -86,7 +86,7 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
         "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
         "or "
         "credits are deposited",
-        price, funds_.available(job.bid.account).to_string(), job.bid.account,
+        price, accounts_.available(job.bid.account).to_string(), job.bid.account,
         who_holds_liens(job.bid.account));
   }
   if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {

@@ -53,24 +53,23 @@ ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) con
 
 // A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
 void Market::teach(Job& job, Time now) {
-  if (job.taught || job.restart != 0 || unwritten_ > kMostUnwritten) return;
+  if (job.taught || job.restart != 0 || accounts_.unwritten() > kMostUnwritten) return;
   job.taught = true;
   ledger::RecordBid record = lesson_of(job.bid, job.bid_made, now);
-  const Money most = job.terms.price + std::max(Money(), funds_.available(job.bid.account));
+  const Money most = job.terms.price + std::max(Money(), accounts_.available(job.bid.account));
   record.id = confirmed_id(job);
   record.bid.value = std::min(worth_of(job.bid.worth), most).credits();
   record.accepted = true;
   record.price = job.terms.price;
-  Queued queued;
-  queued.operation = std::move(record);
-  enqueue(std::move(queued));
+  accounts_.record(std::move(record));
 }
 
 // All tasks of an array were refused together: they are one bid of that size.
 void Market::teach_refused(const Draft& draft, Money needed, Time now) {
-  const Money could_spend = funds_.available(draft.bid.account);
+  const Money could_spend = accounts_.available(draft.bid.account);
   const double value = worth_of(draft.bid.worth).credits() * draft.tasks;
-  if (!(value > 0) || value > could_spend.credits() || unwritten_ > kMostUnwritten) return;
+  if (!(value > 0) || value > could_spend.credits() || accounts_.unwritten() > kMostUnwritten)
+    return;
   if (refused_hour_ != now / kHour) {
     refused_hour_ = now / kHour;
     largest_refused_.clear();
@@ -83,9 +82,7 @@ void Market::teach_refused(const Draft& draft, Money needed, Time now) {
   for (auto& [name, amount] : record.bid.tres) amount *= draft.tasks;
   record.price = needed;
   record.could_spend = could_spend;
-  Queued queued;
-  queued.operation = std::move(record);
-  enqueue(std::move(queued));
+  accounts_.record(std::move(record));
 }
 
 // Whoever takes a bid back before the start, or lets it lapse unready, wanted nothing.
@@ -96,9 +93,7 @@ bool Market::taken_back(const Job& job, const market_job_t& ended) const {
 }
 
 void Market::unlearn(const Job& job) {
-  Queued queued;
-  queued.operation = ledger::ForgetBid{confirmed_id(job)};
-  enqueue(std::move(queued));
+  accounts_.record(ledger::ForgetBid{confirmed_id(job)});
 }
 
 }  // namespace market

@@ -3,17 +3,13 @@
 // and when another file has taken their place.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "core/market/market.h"
+#include "core/market/accounts.h"
 
 namespace market {
 namespace {
 
 constexpr Time kOrphanLife = 60;              // seconds until a lien without a job returns
 constexpr std::uint64_t kPassesToShowUp = 3;  // in which its job could have been seen
-constexpr std::size_t kLiensInAnAnswer = 500;
 
 const ledger::SegmentKey* run_of(const ledger::Operation& operation) {
   if (const auto* place = std::get_if<ledger::PlaceLien>(&operation)) return &place->segment.key;
@@ -32,7 +28,7 @@ bool is_of_bid(const ledger::Segment& lien, const Job& job) {
   return lien.account == job.bid.account && lien.key.submitted >= job.bid_made;
 }
 
-const ledger::OpenLien* Market::lien_of(const Job& job) const {
+const ledger::OpenLien* Accounts::lien_of(const Job& job) const {
   ledger::SegmentKey key = run_key(cluster_name_, job);
   auto lien = open_liens_.find(key.text());
   if (lien == open_liens_.end()) {
@@ -43,30 +39,28 @@ const ledger::OpenLien* Market::lien_of(const Job& job) const {
   return is_its ? &lien->second : nullptr;
 }
 
-// The jobs that the market knows keep their liens; the others are for jobs yet to be seen, or for
-// none.
-void Market::take_open_liens(std::vector<ledger::OpenLien> liens) {
+void Accounts::take_open_liens(std::vector<ledger::OpenLien> liens) {
   open_liens_.clear();
   for (ledger::OpenLien& lien : liens) {
     std::string key = lien.segment.key.text();
     open_liens_.emplace(std::move(key), std::move(lien));
   }
-  std::set<std::string> queued;
-  for (const Queued& entry : queue_) {
-    if (const ledger::SegmentKey* key = run_of(entry.operation)) queued.insert(key->text());
-  }
-  for (auto entry = jobs_.begin(); entry != jobs_.end();)
-    entry = reconcile(entry->second, queued) ? std::next(entry) : jobs_.erase(entry);
   liens_read_ = recovering_ = true;
   recovering_since_ = 0;
 }
 
-// Books that were away, or that are an older copy, are made to say what was agreed. Returns false
-// of a job whose bill they do not have: it is to be made again from its note.
-bool Market::reconcile(Job& job, const std::set<std::string>& queued) {
+std::set<std::string> Accounts::decided_runs() const {
+  std::set<std::string> runs;
+  for (const Queued& entry : queue_) {
+    if (const ledger::SegmentKey* key = run_of(entry.operation)) runs.insert(key->text());
+  }
+  return runs;
+}
+
+bool Accounts::reconcile(Job& job, const std::set<std::string>& decided, double billing) {
   const ledger::OpenLien* found = lien_of(job);
   const std::string key = found != nullptr ? found->segment.key.text() : std::string();
-  const bool is_decided = queued.contains(run_key(cluster_name_, job).text());
+  const bool is_decided = decided.contains(run_key(cluster_name_, job).text());
   if (job.phase == Phase::kEnded && found != nullptr && !is_decided) return false;
   if (!is_decided && job.phase != Phase::kEnded) {
     const Money wanted = job.lien;
@@ -79,14 +73,14 @@ bool Market::reconcile(Job& job, const std::set<std::string>& queued) {
       log_(LogLevel::kInfo, fmt::format("job {}: its lien of {} on {} is not in the books: it is "
                                         "set aside again",
                                         job.id, wanted.to_string(), account));
-      set_lien(job, wanted);
+      set_lien(job, wanted, billing);
     }
   }
   open_liens_.erase(key);
   return true;
 }
 
-void Market::claim_open_lien(Job& job, bool settled) {
+void Accounts::claim_lien(Job& job, bool settled) {
   const ledger::OpenLien* lien = lien_of(job);
   if (lien == nullptr) return;
   job.lien = lien->segment.quoted;
@@ -98,14 +92,28 @@ void Market::claim_open_lien(Job& job, bool settled) {
   open_liens_.erase(lien->segment.key.text());
 }
 
-// Liens whose job did not show up since they were read.
-void Market::void_orphans(Time now) {
+std::vector<ledger::Segment> Accounts::take_older_liens(const Job& job, std::uint32_t restart) {
+  std::vector<ledger::Segment> older;
+  for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
+    const ledger::Segment& segment = entry->second.segment;
+    if (segment.key.job_id != job.id || segment.key.restart >= restart ||
+        !is_of_bid(segment, job)) {
+      ++entry;
+      continue;
+    }
+    older.push_back(segment);
+    entry = open_liens_.erase(entry);
+  }
+  return older;
+}
+
+void Accounts::return_orphans(std::uint64_t pass_number, Time now) {
   if (!recovering_) return;
   if (recovering_since_ == 0) {
     recovering_since_ = now;
-    recovering_from_ = pass_number_ - 1;
+    recovering_from_ = pass_number - 1;
   }
-  if (pass_number_ - recovering_from_ < kPassesToShowUp || now - recovering_since_ < kOrphanLife)
+  if (pass_number - recovering_from_ < kPassesToShowUp || now - recovering_since_ < kOrphanLife)
     return;
   recovering_ = false;
   for (const auto& [key, lien] : open_liens_) {
@@ -117,35 +125,6 @@ void Market::void_orphans(Time now) {
     enqueue(std::move(queued));
   }
   open_liens_.clear();
-}
-
-// What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
-// those above "after", so many that the answer fits.
-nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
-                                           const market_submission_t& asker) const {
-  using Json = nlohmann::ordered_json;
-  if (!asker.is_operator) return Json{{"ok", false}, {"error", "only operators may see all liens"}};
-  const auto given = ask.find("after");
-  const auto after = given != ask.end() && given->is_number_unsigned() ? given->get<std::uint64_t>()
-                                                                       : std::uint64_t{0};
-  std::vector<const Job*> jobs;
-  for (const auto& [id, job] : jobs_) {
-    if (id > after && job.lien != Money()) jobs.push_back(&job);
-  }
-  std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
-  Json liens = Json::array();
-  for (std::size_t i = 0; i < std::min(jobs.size(), kLiensInAnAnswer); ++i) {
-    liens.push_back(Json{{"job", jobs[i]->id},
-                         {"bid", jobs[i]->token},
-                         {"restart", jobs[i]->restart},
-                         {"account", jobs[i]->lien_account},
-                         {"lien", jobs[i]->lien.to_string()}});
-  }
-  return Json{{"ok", true},
-              {"liens", liens},
-              {"more", jobs.size() > kLiensInAnAnswer},
-              {"recovering", recovering_},
-              {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
 }
 
 }  // namespace market

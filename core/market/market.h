@@ -25,7 +25,6 @@
 //   explain.cc     reasons;  query.cc  questions;  change.cc  scontrol update, rebid
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -36,10 +35,10 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/market/accounts.h"
 #include "core/market/bookings.h"
 #include "core/market/books_report.h"
 #include "core/market/exchange_maker.h"
-#include "core/market/funds.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
 #include "core/market/starts.h"
@@ -77,16 +76,16 @@ class Market {
   std::vector<Stand> stands_of(const std::vector<MarketSettings>& markets);
   std::vector<Sale> take_sales();
   /// The entries for the books since the last call, in order.
-  std::vector<Queued> take_entries();
+  std::vector<Queued> take_entries() { return accounts_.take_entries(); }
   /// Entries that the books have not confirmed.
-  std::size_t unwritten() const { return unwritten_; }
+  std::size_t unwritten() const { return accounts_.unwritten(); }
   /// What whoever keeps the books found, and the exchanges of settings or lessons that are new;
   /// empty: those in force stay, and so do the settings. Returns what was replaced.
   Exchanges tell_books(BooksReport news, Exchanges next);
 
   std::uint32_t interval_ms() const { return config_.interval_ms; }
   /// Until the liens from before this start have found their jobs or returned.
-  bool wants_ended_jobs() const { return recovering_; }
+  bool wants_ended_jobs() const { return accounts_.recovering(); }
 
   void update_cluster(const market_cluster_t& cluster, Time now);
   Answer submit(const market_submission_t& submission, Time now);
@@ -290,12 +289,8 @@ class Market {
   std::string rules_text() const;
   std::string settings_in_force(Time now) const;
   void take_results(BooksReport& news);
-  void outcome(const Queued& queued, ledger::Outcome result);
-  void enqueue(Queued queued);
-  bool room_for(std::size_t jobs) const;
-  ledger::Segment segment_of(const Job& job) const;
+  void compare_liens(std::vector<ledger::OpenLien> liens);
   void set_lien(Job& job, Money amount);
-  void void_lien(Job& job, const std::string& note);
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config_ && books_usable_ && cluster_known_ && pass_number_ > 0; }
   /// Whether a market takes bids in the partition.
@@ -306,12 +301,6 @@ class Market {
   Exchange& exchange_of(const Job& job) const { return exchange_of(job.bid.request); }
   void forget_rooms();
 
-  // liens.cc
-  void take_open_liens(std::vector<ledger::OpenLien> liens);
-  bool reconcile(Job& job, const std::set<std::string>& queued);
-  const ledger::OpenLien* lien_of(const Job& job) const;
-  void claim_open_lien(Job& job, bool settled);
-  void void_orphans(Time now);
   nlohmann::ordered_json query_liens(const nlohmann::ordered_json& ask,
                                      const market_submission_t& asker) const;
 
@@ -442,29 +431,21 @@ class Market {
 
   std::string cluster_name_;
   Log log_;
-  const std::function<void()> wake_books_;
-  bool recovering_ = true, wants_preemptors_ = false;
+  bool wants_preemptors_ = false;
   std::size_t stocked_markets_ = 0;
   std::set<std::string, std::less<>> sold_tres_;  ///< names of the TRES for sale
 
   Config config_;
-  std::set<std::string> missing_owners_;  ///< accounts of owners that were said not to exist
   bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
-  bool liens_read_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
   Time config_read_ = 0;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
   Exchanges exchanges_;
 
-  Funds funds_;
-  std::deque<Queued> queue_;
-  std::size_t unwritten_ = 0;   // queued or at the ledger's thread
-  std::vector<Queued> unread_;  // written, but the balances were not read since
-  std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // without a job so far, by key
-
+  Accounts accounts_;
   Bookings bookings_;
   std::vector<Partition> partitions_;
-  bool associations_enforced_ = false, preempts_by_tier_ = false, preempts_by_qos_ = false;
+  bool preempts_by_tier_ = false, preempts_by_qos_ = false;
   bool texts_overwritten_ = false;
   std::vector<Held> foreign_busy_;
   std::vector<std::string> foreign_keys_;
@@ -490,9 +471,7 @@ class Market {
   bool in_pass_ = false, others_changed_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
   Time last_pass_ = 0;
-  Time recovering_since_ = 0;          // 0: no pass has been since the open liens were read
-  std::uint64_t recovering_from_ = 0;  // the pass before that one
-  Time ledger_gone_at_ = 0;            // its file was deleted, moved or replaced while it was open
+  Time ledger_gone_at_ = 0;  // its file was deleted, moved or replaced while it was open
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;
   std::size_t pull_cursor_ = 0;

@@ -155,9 +155,9 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
     by_account[owner->second.account] += parts[i];
   }
   for (const auto& [account, part] : by_account) {
-    if (funds_.find(account) != nullptr) {
+    if (accounts_.exists(account)) {
       if (part > Money()) payees.push_back({account, part});
-    } else if (missing_owners_.insert(account).second) {
+    } else if (accounts_.is_newly_missing(account)) {
       log_(LogLevel::kError, fmt::format("market.conf: owners: account {} is not in the ledger; "
                                          "what its nodes earn goes to the site",
                                          account));

@@ -48,7 +48,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   const auto began = std::chrono::steady_clock::now();
   orders_.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!has_config_ || !liens_read_ || !cluster_known_) return orders_.list();
+  if (!has_config_ || !accounts_.liens_read() || !cluster_known_) return orders_.list();
   in_pass_ = true;
   ++pass_number_;
   last_pass_ = now;
@@ -58,7 +58,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   changed_arrays_.clear();
   drop_unseen(now);
   drop_provisionals(now);
-  void_orphans(now);
+  accounts_.return_orphans(pass_number_, now);
   check_reservations(resv_names, resv_count);
   find_throttled();
   place_adopted(now);
@@ -259,7 +259,7 @@ void Market::drop_unseen(Time now) {
     }
     if (job.phase != Phase::kEnded) {
       unplace(job, now);
-      void_lien(job, "the job is gone");
+      accounts_.void_lien(job, "the job is gone");
       if (job.phase != Phase::kRunning) unlearn(job);
       log_(LogLevel::kInfo,
            fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
@@ -424,7 +424,7 @@ void Market::fund_waiting(Time now) {
     return a->bid_made != b->bid_made ? a->bid_made < b->bid_made : a->id < b->id;
   });
   for (Job* job : waiting) {
-    const Money available = funds_.available(job->bid.account);
+    const Money available = accounts_.available(job->bid.account);
     const bool hopeless = job->cause == Cause::kNoFunds && available <= job->tried_available;
     if (now < job->retry_at && hopeless) continue;
     if (now < job->retry_at && job->cause != Cause::kNoFunds) continue;
@@ -515,12 +515,12 @@ void Market::reserve(Job& job, Time now) {
 void Market::hold(Job& job, Cause cause, Money needed, Time now) {
   unplace(job, now);
   unreserve(job);
-  void_lien(job, "waits");
+  accounts_.void_lien(job, "waits");
   if (job.phase != Phase::kWaiting) job.hold_due = true;
   job.phase = Phase::kWaiting;
   job.cause = cause;
   job.needed = needed;
-  job.tried_available = funds_.available(job.bid.account);
+  job.tried_available = accounts_.available(job.bid.account);
   job.retry_at = now + kRetry;
   job.note_due = true;
 }

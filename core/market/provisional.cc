@@ -75,7 +75,7 @@ void Market::drop_provisional(const std::string& token) {
     if (!task.terms.auctioned() && trades(provisional.bid.request.partition))
       exchange_of(provisional.bid.request)
           .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
-    funds_.unpend(provisional.bid.account, Delta{Money(), task.terms.price});
+    accounts_.give_back(provisional.bid.account, task.terms.price);
   }
   forget_provisional(token);
 }

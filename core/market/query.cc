@@ -20,6 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kLongestQuery = 65536;
+constexpr std::size_t kLiensInAnAnswer = 500;
 
 Json failure(const std::string& why) {
   return Json{{"ok", false}, {"error", printable(why, 500)}};
@@ -119,6 +120,35 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
                 ""};
 }
 
+// What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
+// those above "after", so many that the answer fits.
+nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
+                                           const market_submission_t& asker) const {
+  using Json = nlohmann::ordered_json;
+  if (!asker.is_operator) return Json{{"ok", false}, {"error", "only operators may see all liens"}};
+  const auto given = ask.find("after");
+  const auto after = given != ask.end() && given->is_number_unsigned() ? given->get<std::uint64_t>()
+                                                                       : std::uint64_t{0};
+  std::vector<const Job*> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (id > after && job.lien != Money()) jobs.push_back(&job);
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  Json liens = Json::array();
+  for (std::size_t i = 0; i < std::min(jobs.size(), kLiensInAnAnswer); ++i) {
+    liens.push_back(Json{{"job", jobs[i]->id},
+                         {"bid", jobs[i]->token},
+                         {"restart", jobs[i]->restart},
+                         {"account", jobs[i]->lien_account},
+                         {"lien", jobs[i]->lien.to_string()}});
+  }
+  return Json{{"ok", true},
+              {"liens", liens},
+              {"more", jobs.size() > kLiensInAnAnswer},
+              {"recovering", accounts_.recovering()},
+              {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
+}
+
 double Market::billing_of(const MarketSettings& settings, const Tres& tres) const {
   return billing_units_of(settings, tres, sold_tres_);
 }
@@ -156,7 +186,7 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   const std::string named = lower_case(text_of(ask, "account"));
   const auto payer = check_account(named, asker, chosen);
   std::string account = payer ? *payer : std::string();
-  if (!payer && may_see(named, asker) && funds_.find(named) != nullptr) account = named;
+  if (!payer && may_see(named, asker) && accounts_.exists(named)) account = named;
   Json answer = exchange_of(request).auction != nullptr
                     ? auction_quote(request, account, now)
                     : quote_table(request, deadline, account, now);
@@ -235,7 +265,7 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
               {"floor", short_number(settings.floor_price)},
               {"cap", short_number(settings.cap_price)}};
   if (!account.empty()) {
-    const Money available = funds_.available(account);
+    const Money available = accounts_.available(account);
     answer["account"] = account;
     answer["available"] = available.to_string();
     answer["remaining"] = (available - cheapest).to_string();
@@ -294,7 +324,7 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
               {"lien", job->lien.to_string()}};
   if (job->phase == Phase::kWaiting) {
     answer["needs"] = job->needed.to_string();
-    answer["available"] = funds_.available(job->bid.account).to_string();
+    answer["available"] = accounts_.available(job->bid.account).to_string();
   } else if (!job->terms.auctioned()) {
     answer["start"] = job->terms.start;
     answer["completes"] = job->terms.promised_end;
@@ -344,9 +374,9 @@ Json Market::query_balance(const market_submission_t& asker) {
   std::string text =
       fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
   for (const std::string& name : accounts_to_see(asker)) {
-    const std::string posted = funds_.posted(name).to_string(),
-                      liens = funds_.liens(name).to_string();
-    const std::string available = funds_.available(name).to_string();
+    const std::string posted = accounts_.funds().posted(name).to_string(),
+                      liens = accounts_.funds().liens(name).to_string();
+    const std::string available = accounts_.available(name).to_string();
     accounts.push_back(
         Json{{"account", name}, {"balance", posted}, {"liens", liens}, {"available", available}});
     text += fmt::format("\n{:<16}{:>14}{:>14}{:>14}", name, posted, liens, available);
@@ -439,7 +469,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
                    "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
                    "entries to write",
                    rules_text(), confirmed, waiting, running,
-                   last_pass_ == 0 ? 0 : now - last_pass_, last_pass_ms_, unwritten_)
+                   last_pass_ == 0 ? 0 : now - last_pass_, last_pass_ms_, accounts_.unwritten())
              : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
                                                  : !books_usable_ ? "the ledger cannot be used"
                                                                   : "starting");
@@ -466,7 +496,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
               {"planned", confirmed},
               {"waiting", waiting},
               {"running", running},
-              {"unwritten", unwritten_},
+              {"unwritten", accounts_.unwritten()},
               {"last_pass", last_pass_},
               {"pass_ms", last_pass_ms_},
               {"rule", has_config_ ? rules_text() : std::string()}};

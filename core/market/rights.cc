@@ -19,22 +19,23 @@ bool holds(const market_accounts_t& accounts, std::string_view name) {
 }  // namespace
 
 bool Market::may_spend(std::string_view account, const market_submission_t& asker) const {
-  return associations_enforced_ ? holds(asker.own, account) : funds_.is_member(account, asker.uid);
+  return accounts_.associations_enforced() ? holds(asker.own, account)
+                                           : accounts_.funds().is_member(account, asker.uid);
 }
 
 bool Market::may_see(std::string_view account, const market_submission_t& asker) const {
   return asker.is_operator || may_spend(account, asker) || holds(asker.coordinated, account) ||
-         funds_.is_member(account, asker.uid);
+         accounts_.funds().is_member(account, asker.uid);
 }
 
 std::vector<std::string> Market::accounts_to_spend_from(const market_submission_t& asker) const {
-  std::vector<std::string> names = funds_.all();
+  std::vector<std::string> names = accounts_.funds().all();
   std::erase_if(names, [&](const std::string& name) { return !may_spend(name, asker); });
   return names;
 }
 
 std::vector<std::string> Market::accounts_to_see(const market_submission_t& asker) const {
-  std::vector<std::string> names = funds_.all();
+  std::vector<std::string> names = accounts_.funds().all();
   std::erase_if(names, [&](const std::string& name) { return !may_see(name, asker); });
   return names;
 }

@@ -201,7 +201,7 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
 }
 
 void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
-  ledger::Segment segment = segment_of(job);
+  ledger::Segment segment = accounts_.segment_of(job, billing_of(job.bid.request));
   segment.state = bill.state;
   segment.start = ended.start;
   segment.end = ended.end != 0 ? ended.end : now;
@@ -214,21 +214,7 @@ void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Ti
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
   if (bill.ran) payees = payees_of(job, ended, bill);
-  Queued queued;
-  queued.job_id = job.id;
-  queued.previous_lien = job.lien;
-  // Settled before a crash and no lien left: the balances have it already.
-  if (!job.resettle || job.lien != Money()) {
-    queued.deltas.emplace_back(job.bid.account, Delta{bill.refunded - bill.charged, Money()});
-    for (const ledger::Payee& payee : payees) {
-      queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
-    }
-  }
-  if (job.lien != Money())
-    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-  queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
-  job.lien = Money();
-  enqueue(std::move(queued));
+  accounts_.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
 }
 
 void Market::settle(Job& job, const market_job_t& ended, Time now) {
@@ -236,7 +222,7 @@ void Market::settle(Job& job, const market_job_t& ended, Time now) {
   if (job.phase != Phase::kWaiting && !bill.is_void) {
     post_bill(job, ended, bill, now);
   } else {
-    void_lien(job, fmt::format("{} before it started", bill.state));
+    accounts_.void_lien(job, fmt::format("{} before it started", bill.state));
   }
   if (taken_back(job, ended)) unlearn(job);
   unplace(job, now);

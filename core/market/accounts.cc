@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/accounts.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+namespace market {
+namespace {
+
+constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
+constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
+
+const char* words_for(const ledger::Operation& operation) {
+  constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
+      "a lien",         "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
+      "to forget a bid"};
+  return kWords.at(operation.index());
+}
+
+/// Of the run that a lien is for; null when the operation sets nothing aside.
+const ledger::SegmentKey* run_of_lien(const ledger::Operation& operation) {
+  if (const auto* placed = std::get_if<ledger::PlaceLien>(&operation)) return &placed->segment.key;
+  if (const auto* changed = std::get_if<ledger::ChangeLien>(&operation))
+    return &changed->segment.key;
+  return nullptr;
+}
+
+}  // namespace
+
+Accounts::Accounts(std::string cluster_name, Log log, std::function<void()> wake_books)
+    : cluster_name_(std::move(cluster_name)),
+      log_(std::move(log)),
+      wake_books_(std::move(wake_books)) {}
+
+Money Accounts::can_pay(std::string_view account, const Job& job) const {
+  return funds_.available(account) + (job.lien_account == account ? job.lien : Money());
+}
+
+bool Accounts::may_pay(std::string_view account, std::uint32_t uid) const {
+  return exists(account) && (associations_enforced_ || funds_.is_member(account, uid));
+}
+
+void Accounts::set_aside(const std::string& account, Money amount) {
+  funds_.pend(account, Delta{Money(), amount});
+}
+
+void Accounts::give_back(const std::string& account, Money amount) {
+  funds_.unpend(account, Delta{Money(), amount});
+}
+
+void Accounts::enqueue(Queued queued) {
+  for (const auto& [account, delta] : queued.deltas) funds_.pend(account, delta);
+  queue_.push_back(std::move(queued));
+  ++unwritten_;
+  wake_books_();
+}
+
+void Accounts::record(ledger::Operation operation) {
+  Queued queued;
+  queued.operation = std::move(operation);
+  enqueue(std::move(queued));
+}
+
+std::vector<Queued> Accounts::take_entries() {
+  std::vector<Queued> taken(std::make_move_iterator(queue_.begin()),
+                            std::make_move_iterator(queue_.end()));
+  queue_.clear();
+  return taken;
+}
+
+bool Accounts::has_room_for(std::size_t live_jobs) const {
+  return unwritten_ + kRoomPerJob * live_jobs <= kQueueRoom;
+}
+
+std::vector<RefusedLien> Accounts::take_results(BooksReport& news) {
+  std::vector<RefusedLien> refused;
+  for (std::size_t i = 0; i < news.done.size(); ++i) {
+    const ledger::Outcome result = news.outcomes[i];
+    if (result == ledger::Outcome::kDone || result == ledger::Outcome::kAlreadyDone) continue;
+    const Queued& queued = news.done[i];
+    log_(LogLevel::kInfo,
+         fmt::format("job {}: the ledger refused {}", queued.job_id, words_for(queued.operation)));
+    if (const ledger::SegmentKey* run = run_of_lien(queued.operation))
+      refused.push_back({queued.job_id, run->text(), queued.previous_lien});
+  }
+  unwritten_ -= news.done.size();
+  std::move(news.done.begin(), news.done.end(), std::back_inserter(unread_));
+  if (news.accounts) {
+    funds_.install(std::move(*news.accounts));
+    for (const Queued& queued : unread_) {
+      for (const auto& [account, delta] : queued.deltas) funds_.unpend(account, delta);
+    }
+    unread_.clear();
+  }
+  return refused;
+}
+
+ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
+  ledger::Segment segment;
+  segment.key = run_key(cluster_name_, job);
+  segment.array_job_id = job.array_job_id;
+  segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
+  segment.uid = job.bid.uid;
+  segment.user = job.user;
+  segment.account = job.bid.account;
+  segment.partition = job.bid.request.partition;
+  segment.mechanism = job.terms.rule;
+  segment.tres = job.tres_text;
+  segment.planned_start = job.terms.start;
+  segment.promised_end = job.terms.promised_end;
+  segment.quoted = job.terms.price;
+  segment.billing = billing;
+  return segment;
+}
+
+void Accounts::set_lien(Job& job, Money amount, double billing) {
+  if (job.lien == amount && job.lien_account == job.bid.account) return;
+  if (amount == Money()) return void_lien(job, "nothing to pay");
+  Queued queued;
+  queued.job_id = job.id;
+  queued.previous_lien = job.lien;
+  ledger::Segment segment = segment_of(job, billing);
+  segment.quoted = amount;
+  if (job.lien == Money()) {
+    queued.operation = ledger::PlaceLien{std::move(segment)};
+  } else {
+    queued.operation = ledger::ChangeLien{std::move(segment)};
+    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+  }
+  queued.deltas.emplace_back(job.bid.account, Delta{Money(), amount});
+  job.lien = amount;
+  job.lien_account = job.bid.account;
+  enqueue(std::move(queued));
+}
+
+void Accounts::void_lien(Job& job, const std::string& note) {
+  if (job.lien == Money()) return;
+  Queued queued;
+  queued.job_id = job.id;
+  queued.previous_lien = job.lien;
+  queued.operation = ledger::VoidLien{run_key(cluster_name_, job), note};
+  queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+  job.lien = Money();
+  enqueue(std::move(queued));
+}
+
+void Accounts::settle(Job& job, ledger::Segment segment, std::vector<ledger::Payee> payees,
+                      bool resettled) {
+  Queued queued;
+  queued.job_id = job.id;
+  queued.previous_lien = job.lien;
+  if (!resettled || job.lien != Money()) {
+    queued.deltas.emplace_back(job.bid.account, Delta{segment.refunded - segment.charged, Money()});
+    for (const ledger::Payee& payee : payees)
+      queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
+  }
+  if (job.lien != Money())
+    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+  queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
+  job.lien = Money();
+  enqueue(std::move(queued));
+}
+
+bool Accounts::is_newly_missing(const std::string& account) {
+  return !exists(account) && missing_owners_.insert(account).second;
+}
+
+}  // namespace market
