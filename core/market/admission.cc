@@ -76,7 +76,7 @@ bool Market::refuses_unbid(std::string_view partitions) const {
 Answer Market::without_bid(const market_submission_t& submission) const {
   std::string_view names = or_empty(submission.partition);
   if (names.empty()) {
-    const Partition* partition = find_partition("");
+    const Partition* partition = cluster_.find_partition("");
     if (partition == nullptr) return {};
     names = partition->name;
   }
@@ -84,11 +84,11 @@ Answer Market::without_bid(const market_submission_t& submission) const {
   return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
 }
 
-Result<const Market::Partition*> Market::check_partition(std::string_view names) const {
+Result<const Partition*> Market::check_partition(std::string_view names) const {
   if (names.find(',') != std::string_view::npos) {
     return fail(fmt::format("a job with a bid goes to one partition, not to {}", printable(names)));
   }
-  const Partition* partition = find_partition(names);
+  const Partition* partition = cluster_.find_partition(names);
   if (partition == nullptr) {
     return fail(names.empty() ? "no partition is named and there is no default: add --partition"
                               : fmt::format("there is no partition {}", printable(names)));
@@ -205,7 +205,7 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   auto demand = demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
-  if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
     return fail(*misfit);
   draft.bid.uid = submission.uid;
   draft.held = submission.held;

@@ -45,8 +45,8 @@ Market::Group Market::place_tasks(const Draft& draft, const std::string& token, 
                 found.choice->free_after};
     if (exchange.auction != nullptr) terms.promised_end = 0;
     if (funded && exchange.auction == nullptr) {
-      bookings_.book(booking_key(token, task), found.choice->placement, terms.start,
-                     terms.promised_end);
+      cluster_.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
+                               terms.promised_end);
       exchange.prices.promise(request, terms.start);
       waves.add(terms.start, terms.promised_end, full);
     }
@@ -61,7 +61,7 @@ void Market::take_back(Group& group, const Request& request, const std::string& 
     if (!placed.funded) continue;
     placed.funded = false;
     if (placed.terms.auctioned()) continue;
-    bookings_.cancel(booking_key(token, task));
+    cluster_.bookings().cancel(booking_key(token, task));
     exchange_of(request).prices.release(request, placed.terms.start, placed.terms.start);
   }
 }

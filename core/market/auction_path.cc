@@ -108,7 +108,7 @@ const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
   rooms.clear();
   if (!exchange.auction->wants_nodes()) return rooms;
   const MarketSettings& settings = exchange.settings;
-  for (const Node& node : bookings_.plan().nodes()) {
+  for (const Node& node : cluster_.nodes()) {
     NodeRoom room{node.name, {}, {}, {}};
     const auto owner = settings.owners.find(node.name);
     if (owner != settings.owners.end()) room.ask = owner->second.ask;
@@ -126,7 +126,7 @@ const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
       if (seat.node >= rooms.size()) continue;
       Tres& free = rooms[seat.node].free;
       free["cpu"] -=
-          std::int64_t{seat.cores.count()} * bookings_.plan().nodes()[seat.node].threads_per_core;
+          std::int64_t{seat.cores.count()} * cluster_.nodes()[seat.node].threads_per_core;
       free["mem"] -= static_cast<std::int64_t>(seat.mem_mb);
       for (const auto& [name, count] : seat.gres) free["gres/" + name] -= count;
     }

@@ -83,7 +83,8 @@ Exchange& Market::exchange_of(std::string_view partition) const {
 // What the next rules must know of the cluster and of what is sold, all as of one moment.
 std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets) {
   std::vector<Stand> stands;
-  for (const MarketSettings& settings : markets) stands.push_back({capacity_under(settings), {}});
+  for (const MarketSettings& settings : markets)
+    stands.push_back({cluster_.capacity_under(settings), {}});
   const auto add = [&](const Request& request, Time start) {
     const auto market = std::find_if(
         markets.begin(), markets.end(),
@@ -161,6 +162,10 @@ void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
     const bool stays = accounts_.reconcile(job, decided, billing_of(job.bid.request));
     entry = stays ? std::next(entry) : jobs_.erase(entry);
   }
+}
+
+Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& partition) const {
+  return cluster_.demand_for(size, partition, exchange_of(partition).settings);
 }
 
 void Market::set_lien(Job& job, Money amount) {

@@ -66,7 +66,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     request.partition = (*partition)->name;
   }
   if (change.time_limit_min != 0) {
-    const Partition* partition = find_partition(request.partition);
+    const Partition* partition = cluster_.find_partition(request.partition);
     if (partition == nullptr) return "its partition is gone";
     const auto limit = check_time_limit(change.time_limit_min, *partition);
     if (!limit) return limit.error().text;
@@ -78,7 +78,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     request.demand = std::move(*demand);
   }
   if (change.resized || change.partition != nullptr) {
-    if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+    if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
       return misfit;
   }
   const bool new_account = change.account != nullptr && *change.account != '\0';

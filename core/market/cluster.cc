@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Nodes, partitions and foreign reservations as Slurm tells them, and what of them is for sale.
-#include <fmt/format.h>
+#include "core/market/cluster.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "core/market/convert.h"
-#include "core/market/market.h"
 #include "core/market/slurm_count.h"
 #include "core/market/text.h"
 
 namespace market {
 namespace {
 
-constexpr Time kCapacityEvery =
-    10;  // seconds; jobs without bids come and go faster than prices need to follow
+constexpr Time kPastEnd = 60;  // seconds that a run past its end is booked for at a time
 
 // "gpu:a100:4(S:0-1),gpu:t4:2" → {"gpu:a100": 4, "gpu:t4": 2}; parts of another form are left out.
 std::map<std::string, std::int64_t> parse_gres(std::string_view text) {
@@ -77,27 +74,10 @@ void add_node(Tres& total, const Node& node) {
   for (const auto& [name, count] : node.gres) total["gres/" + name] += count;
 }
 
-}  // namespace
-
-const Market::Partition* Market::find_partition(std::string_view name) const {
-  for (const Partition& partition : partitions_) {
-    if (name.empty() ? partition.is_default : partition.name == name) return &partition;
-  }
-  return nullptr;
-}
-
-Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& partition) const {
-  const Partition* where = find_partition(partition);
-  const market_partition_rules_t rules =
-      where == nullptr ? market_partition_rules_t{} : where->rules;
-  return count_as_slurm(size, rules, partition, bookings_.plan(),
-                        nodes_cost(exchange_of(partition).settings));
-}
-
-void Market::update_cluster(const market_cluster_t& cluster, Time now) {
-  std::vector<Node> nodes(cluster.node_count);
-  for (std::uint32_t i = 0; i < cluster.node_count; ++i) {
-    const market_node_t& from = cluster.nodes[i];
+std::vector<Node> nodes_of(const market_cluster_t& told) {
+  std::vector<Node> nodes(told.node_count);
+  for (std::uint32_t i = 0; i < told.node_count; ++i) {
+    const market_node_t& from = told.nodes[i];
     Node& node = nodes[i];
     node.name = or_empty(from.name);
     node.cores = from.cores;
@@ -107,9 +87,41 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     node.features = split(or_empty(from.features));
     node.usable = from.usable;
   }
+  return nodes;
+}
+
+}  // namespace
+
+bool sells(const MarketSettings& settings, const Node& node) {
+  return std::any_of(node.partitions.begin(), node.partitions.end(),
+                     [&](const std::string& name) { return settings.trades(name); });
+}
+
+const Partition* Cluster::find_partition(std::string_view name) const {
+  for (const Partition& partition : partitions_) {
+    if (name.empty() ? partition.is_default : partition.name == name) return &partition;
+  }
+  return nullptr;
+}
+
+bool Cluster::preempts_in(std::string_view partition) const {
+  if (preempts_by_qos_) return true;
+  const Partition* found = find_partition(partition);
+  return preempts_by_tier_ && found != nullptr && found->rules.preemptable;
+}
+
+Result<Demand> Cluster::demand_for(const SizeOptions& size, const std::string& partition,
+                                   const MarketSettings& settings) const {
+  const Partition* where = find_partition(partition);
+  const market_partition_rules_t rules =
+      where == nullptr ? market_partition_rules_t{} : where->rules;
+  return count_as_slurm(size, rules, partition, plan(), nodes_cost(settings));
+}
+
+void Cluster::take_partitions(const market_cluster_t& told, std::vector<Node>& nodes) {
   partitions_.clear();
-  for (std::uint32_t i = 0; i < cluster.partition_count; ++i) {
-    const market_partition_t& from = cluster.partitions[i];
+  for (std::uint32_t i = 0; i < told.partition_count; ++i) {
+    const market_partition_t& from = told.partitions[i];
     Partition partition{
         std::string(or_empty(from.name)), from.is_default, from.up, from.max_time_min * Time{60},
         from.default_time_min * Time{60}, from.rules};
@@ -118,60 +130,52 @@ void Market::update_cluster(const market_cluster_t& cluster, Time now) {
     }
     partitions_.push_back(std::move(partition));
   }
-  const std::vector<Node>& before = bookings_.plan().nodes();
-  const bool moved =
-      !before.empty() && !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
-                                     [](const Node& a, const Node& b) { return a.name == b.name; });
-  if (moved) move_runs();
-  nodes_moved_ |= moved;
-  bookings_.set_nodes(std::move(nodes));
+}
+
+// Reservations that are not the market's.
+void Cluster::book_foreign(const market_cluster_t& told, Time now) {
   for (const std::string& key : foreign_keys_) bookings_.cancel(key);
   foreign_keys_.clear();
   foreign_busy_.clear();
-  for (std::uint32_t i = 0; i < cluster.reservation_count; ++i) {
-    const market_foreign_resv_t& resv = cluster.reservations[i];
-    const std::vector<Node>& known = bookings_.plan().nodes();
-    Placement placement = placement_of(resv.allocs, resv.alloc_count, known);
+  for (std::uint32_t i = 0; i < told.reservation_count; ++i) {
+    const market_foreign_resv_t& resv = told.reservations[i];
+    Placement placement = placement_of(resv.allocs, resv.alloc_count, nodes());
     if (resv.start <= now && resv.end > now) {
       for (const Seat& seat : placement) {
         Capacity::Busy busy{{}, resv.end};
-        busy.tres["cpu"] = seat.cores.count() * known[seat.node].threads_per_core;
+        busy.tres["cpu"] = seat.cores.count() * nodes()[seat.node].threads_per_core;
         foreign_busy_.push_back({seat.node, std::move(busy)});
       }
     }
     foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
     bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
   }
-  accounts_.trust_associations(cluster.associations_enforced);
-  preempts_by_tier_ = cluster.preempts_by_tier;
-  preempts_by_qos_ = cluster.preempts_by_qos;
-  hear_whether_texts_arrive(cluster.texts_overwritten);
-  cluster_known_ = true;
-  forget_rooms();
-  places_due_ = true;
-  for (const auto& exchange : exchanges_) exchange->capacity_due = true;
-  update_capacity(now);
 }
 
-// The nodes of runs have other indices now: the next pass looks where each run is, and what it was
-// awarded is forgotten.
-void Market::move_runs() {
-  for (auto& [id, job] : jobs_) {
-    job.standing.nodes.clear();
-    job.standing.payments.clear();
-    if (job.phase == Phase::kRunning) job.run_end = 0;
-  }
+bool Cluster::update(const market_cluster_t& told, Time now) {
+  std::vector<Node> nodes = nodes_of(told);
+  take_partitions(told, nodes);
+  const std::vector<Node>& before = plan().nodes();
+  const bool moved =
+      !before.empty() && !std::equal(before.begin(), before.end(), nodes.begin(), nodes.end(),
+                                     [](const Node& a, const Node& b) { return a.name == b.name; });
+  nodes_moved_ |= moved;
+  bookings_.set_nodes(std::move(nodes));
+  book_foreign(told, now);
+  preempts_by_tier_ = told.preempts_by_tier;
+  preempts_by_qos_ = told.preempts_by_qos;
+  texts_overwritten_ = told.texts_overwritten;
+  known_ = places_due_ = true;
+  return moved;
 }
 
-// What a market has for sale, and until when others hold some of it.
-Capacity Market::capacity_under(const MarketSettings& settings) const {
+Capacity Cluster::capacity_under(const MarketSettings& settings) const {
   Capacity capacity;
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
-  for (const Node& node : nodes) {
+  for (const Node& node : nodes()) {
     if (node.usable && sells(settings, node)) add_node(capacity.total, node);
   }
   const auto is_sold = [&](std::uint32_t node) {
-    return node < nodes.size() && sells(settings, nodes[node]);
+    return node < nodes().size() && sells(settings, nodes()[node]);
   };
   for (const Held& held : foreign_busy_) {
     if (is_sold(held.node)) capacity.busy.push_back(held.busy);
@@ -182,54 +186,34 @@ Capacity Market::capacity_under(const MarketSettings& settings) const {
   return capacity;
 }
 
-// On nodes of two markets one price list would undercut the other: neither takes bids.
-void Market::find_shared_nodes() {
-  for (const auto& exchange : exchanges_) exchange->refusal.clear();
-  if (exchanges_.size() == 1) return;
-  for (const Node& node : bookings_.plan().nodes()) {
-    Exchange* first = nullptr;
-    for (const auto& exchange : exchanges_) {
-      if (!sells(exchange->settings, node)) continue;
-      if (first == nullptr) {
-        first = exchange.get();
-        continue;
-      }
-      const std::string why = fmt::format("node {} is in markets {} and {}", node.name,
-                                          first->settings.name, exchange->settings.name);
-      for (Exchange* each : {first, exchange.get()}) {
-        if (each->refusal.empty()) each->refusal = why;
-      }
+void Cluster::see_other(const market_job_t& seen, std::uint64_t pass, Time now) {
+  OtherRun& run = others_[seen.job_id];
+  const bool is_new = run.seen_pass == 0;
+  run.seen_pass = pass;
+  const Time end = std::max(seen.end, now + 1);
+  // A run past its end is booked a minute at a time, so that it is not touched in each pass.
+  if (!is_new && (end == run.end || (seen.end <= now && run.end > now))) return;
+  run.end = seen.end > now ? seen.end : now + kPastEnd;
+  if (is_new) {
+    if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
+  }
+  Placement placement = placement_of(seen.allocs, seen.alloc_count, nodes());
+  if (is_new) new_runs_.push_back({placement, run.end});
+  if (!placement.empty()) run.node = placement.front().node;
+  bookings_.book("u" + std::to_string(seen.job_id), std::move(placement), seen.start, run.end);
+  others_changed_ = true;
+}
+
+void Cluster::drop_others(std::uint64_t pass) {
+  for (auto entry = others_.begin(); entry != others_.end();) {
+    if (entry->second.seen_pass == pass) {
+      ++entry;
+      continue;
     }
+    bookings_.cancel("u" + std::to_string(entry->first));
+    entry = others_.erase(entry);
+    others_changed_ = true;
   }
-}
-
-void Market::update_capacity(Time now) {
-  if (!cluster_known_) return;
-  bool any_due = false;
-  for (const auto& exchange : exchanges_) {
-    const Time slot = exchange->settings.slot;
-    exchange->capacity_due |= now / slot != exchange->capacity_at / slot ||
-                              (others_changed_ && now - exchange->capacity_at >= kCapacityEvery);
-    any_due |= exchange->capacity_due;
-  }
-  if (!any_due) return;
-  find_shared_nodes();
-  sold_tres_.clear();
-  std::size_t stocked = 0;
-  for (const auto& exchange : exchanges_) {
-    const Capacity capacity = capacity_under(exchange->settings);
-    stocked += !capacity.total.empty();
-    for (const auto& [name, amount] : capacity.total) sold_tres_.insert(name);
-    exchange->prices.update(capacity, now);
-    exchange->capacity_due = false;
-    exchange->capacity_at = now;
-  }
-  stocked_markets_ = stocked;
-  others_changed_ = false;
-}
-
-void Market::forget_rooms() {
-  for (const auto& exchange : exchanges_) exchange->rooms_known = false;
 }
 
 }  // namespace market

@@ -38,7 +38,7 @@ std::string Market::note_of(const Job& job) const {
   }
   std::string text = write_note(note);
   if (!job.placed || job.phase != Phase::kConfirmed) return text;
-  note.seats = seats_text(job.placement, bookings_.plan().nodes());
+  note.seats = seats_text(job.placement, cluster_.nodes());
   std::string longer = write_note(note);
   return longer.size() < MARKET_NOTE_MAX ? longer : text;
 }
@@ -94,7 +94,7 @@ void Market::take_task(Job& job, Provisional& provisional) {
     task->claimed = true;
     return;
   }
-  bookings_.rename(
+  cluster_.bookings().rename(
       booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())),
       booking_key(job));
   task->claimed = true;
@@ -215,7 +215,7 @@ void Market::place_adopted(Time now) {
   std::vector<Job*> without;
   for (Job* job : in_order(Phase::kConfirmed)) {
     if (!job->adopt_seats) continue;
-    auto placement = placement_from(*job->adopt_seats, bookings_.plan().nodes());
+    auto placement = placement_from(*job->adopt_seats, cluster_.nodes());
     job->adopt_seats.reset();
     if (!placement) {
       without.push_back(job);

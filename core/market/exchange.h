@@ -3,7 +3,6 @@
 // jobs are one for all exchanges.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include "core/market/auction_adapter.h"
 #include "core/market/journalled_prices.h"
 #include "core/mechanism/auction.h"
-#include "core/plan/node_plan.h"
 
 namespace market {
 
@@ -45,11 +43,5 @@ struct Exchange {
     return list;
   }
 };
-
-/// Whether a node is for sale in a market: one of its partitions trades there.
-inline bool sells(const MarketSettings& settings, const Node& node) {
-  return std::any_of(node.partitions.begin(), node.partitions.end(),
-                     [&](const std::string& name) { return settings.trades(name); });
-}
 
 }  // namespace market

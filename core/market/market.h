@@ -36,8 +36,8 @@
 
 #include "core/config/config.h"
 #include "core/market/accounts.h"
-#include "core/market/bookings.h"
 #include "core/market/books_report.h"
+#include "core/market/cluster.h"
 #include "core/market/exchange_maker.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
@@ -108,30 +108,10 @@ class Market {
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
 
  private:
-  struct Partition {
-    std::string name;
-    bool is_default = false, up = false;
-    Time max_time = 0, default_time = 0;
-    market_partition_rules_t rules{};
-  };
-  struct Held {  // of a node, by a reservation that is not the market's
-    std::uint32_t node = 0;
-    Capacity::Busy busy;
-  };
-  struct OtherRun {          // a running job without a bid
-    std::uint32_t node = 0;  // one of its nodes, which are all of one market
-    Time end = 0;
-    std::uint64_t seen_pass = 0;
-    Tres tres;
-  };
   struct Preemptor {  // a job that Slurm makes, or made, room for
     std::uint32_t job_id = 0, uid = 0;
     std::string account;
     Time since = 0, start = 0;
-  };
-  struct NewRun {  // first seen running in this pass
-    Placement placement;
-    Time end = 0;
   };
   /// A start with its price and its place.
   struct Choice {
@@ -292,7 +272,9 @@ class Market {
   void compare_liens(std::vector<ledger::OpenLien> liens);
   void set_lien(Job& job, Money amount);
   /// Before the first pass nobody knows what runs and what was promised before a restart.
-  bool ready() const { return has_config_ && books_usable_ && cluster_known_ && pass_number_ > 0; }
+  bool ready() const {
+    return has_config_ && books_usable_ && cluster_.is_known() && pass_number_ > 0;
+  }
   /// Whether a market takes bids in the partition.
   bool trades(std::string_view partition) const;
   /// The market of a partition; the first one for a partition that is in none any more.
@@ -306,16 +288,13 @@ class Market {
 
   // cluster.cc
   void move_runs();
-  Capacity capacity_under(const MarketSettings& settings) const;
   void find_shared_nodes();
   void update_capacity(Time now);
-  const Partition* find_partition(std::string_view name) const;
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
 
   // planner.cc
   void see(const market_job_t& job, Time now);
   void see_array(const market_job_t& seen, Time now);
-  void see_other(const market_job_t& job, Time now);
   void see_pending(Job& job, const market_job_t& seen, Time now);
   void see_running(Job& job, const market_job_t& seen, Time now);
   void drop_unseen(Time now);
@@ -372,7 +351,6 @@ class Market {
   // risks.cc
   bool share_nodes(const Partition& a, const Partition& b) const;
   void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
-  void hear_whether_texts_arrive(bool overwritten);
   std::vector<std::string> risks() const;
 
   // settlement.cc
@@ -436,23 +414,16 @@ class Market {
   std::set<std::string, std::less<>> sold_tres_;  ///< names of the TRES for sale
 
   Config config_;
-  bool has_config_ = false, books_usable_ = false, cluster_known_ = false;
+  bool has_config_ = false, books_usable_ = false;
   std::string config_error_, ledger_error_;  // as said in the log
   Time config_read_ = 0;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
   Exchanges exchanges_;
 
   Accounts accounts_;
-  Bookings bookings_;
-  std::vector<Partition> partitions_;
-  bool preempts_by_tier_ = false, preempts_by_qos_ = false;
-  bool texts_overwritten_ = false;
-  std::vector<Held> foreign_busy_;
-  std::vector<std::string> foreign_keys_;
-  bool places_due_ = false, nodes_moved_ = false;
+  Cluster cluster_;
 
   std::unordered_map<std::uint32_t, Job> jobs_;
-  std::unordered_map<std::uint32_t, OtherRun> others_;
   std::unordered_map<std::string, Provisional> provisionals_;
   std::size_t provisional_tasks_ = 0;
   Time refused_hour_ = 0;  // of the refused bids below, each uid's largest, credits
@@ -466,9 +437,8 @@ class Market {
   std::size_t undersold_jobs_ = 0;     // Slurm takes more CPUs than were sold, since this start
   std::uint32_t undersold_array_ = 0;  // the last one of them that was an array
   std::string last_undersold_;         // said in the log and to smarket check
-  std::vector<NewRun> new_runs_;
   std::vector<Preemptor> preemptors_;  // told for the coming pass
-  bool in_pass_ = false, others_changed_ = false;
+  bool in_pass_ = false;
   std::uint64_t pass_number_ = 0, tokens_ = 0, token_seed_ = 0;
   Time last_pass_ = 0;
   Time ledger_gone_at_ = 0;  // its file was deleted, moved or replaced while it was open

@@ -35,7 +35,7 @@ std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
 std::vector<Tres> Market::held_parts(const Job& job, const Placement& placement) const {
   std::vector<Tres> parts;
   for (const Seat& seat : placement) {
-    const Node& node = bookings_.plan().nodes()[seat.node];
+    const Node& node = cluster_.nodes()[seat.node];
     Tres& part = parts.emplace_back();
     part["cpu"] = std::int64_t{seat.cores.count()} * node.threads_per_core;
     part["mem"] = static_cast<std::int64_t>(seat.mem_mb);
@@ -60,7 +60,7 @@ std::vector<double> Market::asked_rates(const Job& job, const Placement& placeme
   const std::vector<Tres> parts = held_parts(job, placement);
   std::vector<double> rates;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = settings.owners.find(bookings_.plan().nodes()[placement[i].node].name);
+    const auto owner = settings.owners.find(cluster_.nodes()[placement[i].node].name);
     const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
     rates.push_back(ask * billing_of(settings, parts[i]) / kHour);
   }
@@ -139,7 +139,7 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
   if (owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  const std::vector<Node>& nodes = cluster_.nodes();
   Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
   if (placement.empty()) placement = job.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });

@@ -48,7 +48,7 @@ const std::vector<market_order_t>& Market::pass(const market_job_t* jobs, std::s
   const auto began = std::chrono::steady_clock::now();
   orders_.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!has_config_ || !accounts_.liens_read() || !cluster_known_) return orders_.list();
+  if (!has_config_ || !accounts_.liens_read() || !cluster_.is_known()) return orders_.list();
   in_pass_ = true;
   ++pass_number_;
   last_pass_ = now;
@@ -97,7 +97,7 @@ void Market::see(const market_job_t& seen, Time now) {
   if (seen.array_tasks_pending > 0) return see_array(seen, now);
   if (job == nullptr && is_note(or_empty(seen.note))) job = welcome(seen, now);
   if (job == nullptr) {
-    if (seen.state != MARKET_JOB_PENDING) see_other(seen, now);
+    if (seen.state != MARKET_JOB_PENDING) cluster_.see_other(seen, pass_number_, now);
     return;
   }
   job->seen_pass = pass_number_;
@@ -126,24 +126,6 @@ void Market::see_array(const market_job_t& seen, Time now) {
     }
   }
   orders_.add(MARKET_SPLIT, seen.job_id);
-}
-
-void Market::see_other(const market_job_t& seen, Time now) {
-  OtherRun& run = others_[seen.job_id];
-  const bool is_new = run.seen_pass == 0;
-  run.seen_pass = pass_number_;
-  const Time end = std::max(seen.end, now + 1);
-  // A run past its end is booked a minute at a time, so that it is not touched in each pass.
-  if (!is_new && (end == run.end || (seen.end <= now && run.end > now))) return;
-  run.end = seen.end > now ? seen.end : now + kRetry;
-  if (is_new) {
-    if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
-  }
-  Placement placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
-  if (is_new) new_runs_.push_back({placement, run.end});
-  if (!placement.empty()) run.node = placement.front().node;
-  bookings_.book("u" + std::to_string(seen.job_id), std::move(placement), seen.start, run.end);
-  others_changed_ = true;
 }
 
 void Market::see_pending(Job& job, const market_job_t& seen, Time now) {
@@ -218,7 +200,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) unreserve(job);
     if (job.terms.auctioned() && !job.unbilled) {
-      meet_asks(job, placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes()),
+      meet_asks(job, placement_of(seen.allocs, seen.alloc_count, cluster_.nodes()),
                 limit_end(job, now));
     }
   }
@@ -229,9 +211,9 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
   const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kRetry;
   if (!is_first && end == job.run_end) return;
   job.run_end = end;
-  job.placement = placement_of(seen.allocs, seen.alloc_count, bookings_.plan().nodes());
-  if (is_first) new_runs_.push_back({job.placement, end});
-  bookings_.book(booking_key(job), job.placement, seen.start, end + slack);
+  job.placement = placement_of(seen.allocs, seen.alloc_count, cluster_.nodes());
+  if (is_first) cluster_.add_new_run({job.placement, end});
+  cluster_.bookings().book(booking_key(job), job.placement, seen.start, end + slack);
   if (job.reserved && job.reserved_until != 0 && end + slack > job.reserved_until) {
     market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
     order.name = orders_.keep(reservation_name(job));
@@ -240,15 +222,7 @@ void Market::see_running(Job& job, const market_job_t& seen, Time now) {
 }
 
 void Market::drop_unseen(Time now) {
-  for (auto entry = others_.begin(); entry != others_.end();) {
-    if (entry->second.seen_pass == pass_number_) {
-      ++entry;
-      continue;
-    }
-    bookings_.cancel("u" + std::to_string(entry->first));
-    entry = others_.erase(entry);
-    others_changed_ = true;
-  }
+  cluster_.drop_others(pass_number_);
   for (auto entry = jobs_.begin(); entry != jobs_.end();) {
     Job& job = entry->second;
     const bool gone = job.seen_pass != pass_number_ &&
@@ -316,24 +290,24 @@ void Market::yield_places(Time now) {
              });
            });
   };
+  const std::vector<NewRun> new_runs = cluster_.take_new_runs();
+  if (new_runs.empty()) return;
   for (auto& [id, job] : jobs_) {
-    if (new_runs_.empty()) break;
     if (job.phase != Phase::kConfirmed || !job.placed || job.reserved) continue;
-    const bool lost = std::any_of(new_runs_.begin(), new_runs_.end(),
+    const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
                                   [&, &mine = job](const NewRun& run) { return takes(run, mine); });
     if (!lost) continue;
     unplace(job, now);
     job.retry_at = 0;
   }
-  new_runs_.clear();
 }
 
 // Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the
 // accepted price; but those that were not ready at their start ask again.
 void Market::replan_lost(Time now) {
-  if (places_due_) {
-    places_due_ = false;
-    const std::vector<Node>& nodes = bookings_.plan().nodes();
+  if (cluster_.take_places_due()) {
+    const bool nodes_moved = cluster_.take_nodes_moved();
+    const std::vector<Node>& nodes = cluster_.nodes();
     for (auto& [id, job] : jobs_) {
       if (job.phase != Phase::kConfirmed || !job.placed) continue;
       const std::string& partition = job.bid.request.partition;
@@ -342,12 +316,11 @@ void Market::replan_lost(Time now) {
             return seat.node < nodes.size() && nodes[seat.node].usable &&
                    nodes[seat.node].partitions.contains(partition);
           });
-      if (whole && !nodes_moved_) continue;
+      if (whole && !nodes_moved) continue;
       unplace(job, now);
       unreserve(job);
       job.retry_at = 0;
     }
-    nodes_moved_ = false;
   }
   const bool all_placed = std::all_of(jobs_.begin(), jobs_.end(), [this](const auto& entry) {
     return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
@@ -441,8 +414,8 @@ void Market::fund_waiting(Time now) {
 // What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
 // was made.
 void Market::pull_forward(Time now) {
-  if (bookings_.freed() == pull_freed_ && now < pull_at_) return;
-  const std::uint64_t freed = bookings_.freed();
+  if (cluster_.bookings().freed() == pull_freed_ && now < pull_at_) return;
+  const std::uint64_t freed = cluster_.bookings().freed();
   const std::vector<Job*> jobs = in_order(Phase::kConfirmed);
   int moves = 0;
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
@@ -471,8 +444,8 @@ void Market::place(Job& job, Choice choice) {
   Exchange& exchange = exchange_of(job);
   job.terms.start = choice.start;
   job.placement = choice.placement;
-  bookings_.book(booking_key(job), std::move(choice.placement), choice.start,
-                 choice.start + job.bid.request.duration + exchange.settings.start_slack);
+  cluster_.bookings().book(booking_key(job), std::move(choice.placement), choice.start,
+                           choice.start + job.bid.request.duration + exchange.settings.start_slack);
   if (trades(job.bid.request.partition)) exchange.prices.promise(job.bid.request, choice.start);
   job.placed = true;
   job.reserve_failures = 0;
@@ -484,7 +457,7 @@ void Market::unplace(Job& job, Time from) {
     exchange_of(job).prices.release(job.bid.request, job.terms.start,
                                     std::max(from, job.terms.start));
   }
-  bookings_.cancel(booking_key(job));
+  cluster_.bookings().cancel(booking_key(job));
   job.placement.clear();
   job.placed = false;
 }
@@ -548,9 +521,7 @@ void Market::give_orders(Job& job, const market_job_t& seen, Time now) {
     }
   }
   // Slurm preempts no job for one that cannot have the cores: a reservation keeps them from others.
-  const Partition* partition = find_partition(job.bid.request.partition);
-  const bool preemptable = preempts_by_qos_ || (preempts_by_tier_ && partition != nullptr &&
-                                                partition->rules.preemptable);
+  const bool preemptable = cluster_.preempts_in(job.bid.request.partition);
   if (job.phase == Phase::kRunning && preemptable && !job.terms.auctioned() && !job.unbilled &&
       !job.reserved && now >= job.retry_at && !job.placement.empty())
     reserve(job, now);
@@ -581,7 +552,7 @@ void Market::give_place_orders(Job& job, Time now) {
     market_order_t& order = orders_.add(MARKET_EXTEND, job.id);
     order.name = orders_.keep(reservation_name(job));
     order.end = job.reserved_until = now + job.bid.request.duration + settings.start_slack;
-    bookings_.book(booking_key(job), job.placement, job.terms.start, order.end);
+    cluster_.bookings().book(booking_key(job), job.placement, job.terms.start, order.end);
   }
 }
 

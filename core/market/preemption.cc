@@ -47,7 +47,7 @@ bool Market::await_preemptor(Job& job, const market_job_t& ended) {
   job.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
                                std::string(or_empty(ended.tres_alloc))};
   if (ended.alloc_count > 0)
-    job.placement = placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());
+    job.placement = placement_of(ended.allocs, ended.alloc_count, cluster_.nodes());
   wants_preemptors_ = true;
   return true;
 }
@@ -82,7 +82,7 @@ bool Market::is_for_own(const Job& job, const market_job_t* jobs, std::size_t co
     latest = other.since;
   }
   if (latest != 0) return for_own;
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  const std::vector<Node>& nodes = cluster_.nodes();
   return std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
     return seen.state == MARKET_JOB_RUNNING && seen.job_id != job.id && seen.start >= end - kSkew &&
            is_own(job, seen.uid, or_empty(seen.account)) &&
@@ -110,7 +110,7 @@ void Market::settle_preempted(Job& job, bool for_own, Time now) {
 
 // A run that its owner's other job suspends is not late by the cluster's fault.
 void Market::see_own_suspensions(const market_job_t* jobs, std::size_t count) {
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  const std::vector<Node>& nodes = cluster_.nodes();
   for (std::size_t i = 0; i < count; ++i) {
     if (jobs[i].state != MARKET_JOB_SUSPENDED) continue;
     const auto found = jobs_.find(jobs[i].job_id);

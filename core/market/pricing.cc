@@ -94,13 +94,13 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
     }
     const Time end = start + request.duration + slack;
     auto placement =
-        bookings_.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
+        cluster_.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
     if (placement) {
       found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
                             free_after_of(list, k)};
       break;
     }
-    full.add(start, next_try(bookings_, start, tried));
+    full.add(start, next_try(cluster_.bookings(), start, tried));
   }
   return found;
 }
@@ -118,7 +118,7 @@ std::optional<Market::Choice> Market::once_more(const Request& request, const Ch
   const auto price = Money::from_credits(list.credits.front());
   if (!price || *price != last.price) return std::nullopt;
   const Time end = last.start + request.duration + exchange.settings.start_slack;
-  auto placement = bookings_.plan().place(request.demand.shape, request.partition, last.start, end);
+  auto placement = cluster_.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
   return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
 }
@@ -153,9 +153,9 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
     }
     const Time end = start + request.duration + slack;
     auto placement =
-        bookings_.plan().place(request.demand.shape, request.partition, start, end, ignore);
+        cluster_.plan().place(request.demand.shape, request.partition, start, end, ignore);
     if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = next_try(bookings_, start, step);
+    const Time next = next_try(cluster_.bookings(), start, step);
     if (next == start) break;
     start = next;
   }

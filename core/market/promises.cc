@@ -166,7 +166,7 @@ void Market::raise_to_count(const Job& job, Request& request, std::uint32_t task
   if (job.counted_cpus == 0) return;
   Demand tight = request.demand;
   raise_to(tight, job.counted_cpus, job.counted_nodes, tasks);
-  if (!bookings_.plan().fits_empty(tight.shape, request.partition))
+  if (!cluster_.plan().fits_empty(tight.shape, request.partition))
     raise_to(request.demand, job.counted_cpus, 0, 0);
   else
     request.demand = std::move(tight);
@@ -230,7 +230,7 @@ void Market::give_up_start(Job& job, std::string_view why, Time now) {
   unreserve(job);
   job.bound_at = 0;
   job.start_failure = why;
-  const Partition* partition = find_partition(job.bid.request.partition);
+  const Partition* partition = cluster_.find_partition(job.bid.request.partition);
   const bool may_start = partition != nullptr && partition->up;
   if (may_start || job.start_failures == 0) ++job.start_failures;
   log_(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",

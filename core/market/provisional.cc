@@ -71,7 +71,7 @@ void Market::drop_provisional(const std::string& token) {
     if (task.claimed) continue;
     --provisional_tasks_;
     if (!task.funded) continue;
-    bookings_.cancel(booking_key(token, i));
+    cluster_.bookings().cancel(booking_key(token, i));
     if (!task.terms.auctioned() && trades(provisional.bid.request.partition))
       exchange_of(provisional.bid.request)
           .prices.release(provisional.bid.request, task.terms.start, task.terms.start);

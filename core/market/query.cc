@@ -180,7 +180,7 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   auto demand = demand_for(size, request.partition);
   if (!demand) return failure(demand.error().text);
   request.demand = std::move(*demand);
-  if (auto misfit = fit_reason(request.demand.shape, request.partition, bookings_.plan()))
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
     return failure(*misfit);
   bool chosen = false;
   const std::string named = lower_case(text_of(ask, "account"));
@@ -441,7 +441,7 @@ Json Market::query_markets(Time now) const {
     for (const auto& [id, job] : jobs_)
       live += job.phase != Phase::kEnded && &exchange_of(job) == exchange.get();
     Json partitions = Json::array();
-    for (const Partition& partition : partitions_) {
+    for (const Partition& partition : cluster_.partitions()) {
       if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
     }
     Json market{{"name", exchange->settings.name},

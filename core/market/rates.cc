@@ -56,8 +56,7 @@ void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
   const Auction* auction = auction_of(job);
   if (auction == nullptr || !auction->priced()) return;
   const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
-  const Placement placement =
-      placement_of(ended.allocs, ended.alloc_count, bookings_.plan().nodes());
+  const Placement placement = placement_of(ended.allocs, ended.alloc_count, cluster_.nodes());
   if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
   if (job.rated) return;
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself

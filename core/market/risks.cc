@@ -8,20 +8,8 @@
 #include "core/market/text.h"
 
 namespace market {
-namespace {
-
-constexpr const char* kTextsOverwritten =
-    "JobSubmitPlugins: lua comes after market and replaces what it tells users: name market last";
-
-}  // namespace
-
-void Market::hear_whether_texts_arrive(bool overwritten) {
-  if (overwritten && !texts_overwritten_) log_(LogLevel::kError, kTextsOverwritten);
-  texts_overwritten_ = overwritten;
-}
-
 bool Market::share_nodes(const Partition& a, const Partition& b) const {
-  const std::vector<Node>& nodes = bookings_.plan().nodes();
+  const std::vector<Node>& nodes = cluster_.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     return node.partitions.contains(a.name) && node.partitions.contains(b.name);
   });
@@ -29,9 +17,9 @@ bool Market::share_nodes(const Partition& a, const Partition& b) const {
 
 void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks) const {
   const MarketSettings& settings = exchange_of(sold.name).settings;
-  for (const Partition& other : partitions_) {
+  for (const Partition& other : cluster_.partitions()) {
     if (!share_nodes(sold, other)) continue;
-    if (preempts_by_tier_ && sold.rules.preemptable &&
+    if (cluster_.preempts_by_tier() && sold.rules.preemptable &&
         other.rules.priority_tier > sold.rules.priority_tier) {
       risks.push_back(fmt::format(
           "jobs of partition {} (PriorityTier={}) preempt jobs with a bid in {} ({}): give {} "
@@ -62,7 +50,7 @@ void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks
 
 std::vector<std::string> Market::risks() const {
   std::vector<std::string> risks;
-  if (texts_overwritten_) risks.emplace_back(kTextsOverwritten);
+  if (cluster_.texts_overwritten()) risks.emplace_back(kTextsOverwritten);
   std::set<std::string> refusals;
   for (const auto& exchange : exchanges_) {
     if (!exchange->refusal.empty()) refusals.insert("market.conf: " + exchange->refusal);
@@ -71,13 +59,14 @@ std::vector<std::string> Market::risks() const {
   const auto promises = [this](const Partition& partition) {
     return trades(partition.name) && exchange_of(partition.name).auction == nullptr;
   };
-  const bool any_promises = std::any_of(partitions_.begin(), partitions_.end(), promises);
-  if (preempts_by_qos_ && any_promises) {
+  const bool any_promises =
+      std::any_of(cluster_.partitions().begin(), cluster_.partitions().end(), promises);
+  if (cluster_.preempts_by_qos() && any_promises) {
     risks.emplace_back(
         "PreemptType=preempt/qos: a QOS that preempts those of jobs with a bid kills guaranteed "
         "jobs");
   }
-  for (const Partition& partition : partitions_) {
+  for (const Partition& partition : cluster_.partitions()) {
     if (promises(partition)) add_risks_of(partition, risks);
   }
   return risks;

@@ -27,4 +27,8 @@ std::string short_number(double value);
 /// A duration as sbatch's --time takes it: "1:00:00", "2-00:00:00".
 std::string time_limit_text(Time seconds);
 
+/// Said in the log and by smarket check.
+inline constexpr const char* kTextsOverwritten =
+    "JobSubmitPlugins: lua comes after market and replaces what it tells users: name market last";
+
 }  // namespace market
