@@ -28,33 +28,33 @@ Answer again(const std::string& why) {
 
 }  // namespace
 
-Answer Market::submit(const market_submission_t& submission, Time now) {
+Answer Admission::submit(const market_submission_t& submission, Time now) {
   if (submission.query != nullptr) return answer_query(submission, now);
   if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
   if (!ready()) return unavailable();
   auto draft = check(submission, now);
   if (!draft) return refuse(draft.error().text);
-  if (!accounts_.has_room_for(jobs_.size() + provisional_tasks_ + draft->tasks)) return no_room();
-  if (const auto why = too_many_unseen(submission.uid, now)) return again(*why);
+  if (!site_.accounts.has_room_for(site_.jobs.all().size() + provisional_tasks_ + draft->tasks)) return no_room();
+  if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
 }
 
-Answer Market::unavailable() const {
-  const char* what = !has_config_     ? "its configuration cannot be read"
-                     : !books_usable_ ? "its books cannot be used"
+Answer Admission::unavailable() const {
+  const char* what = !site_.has_config     ? "its configuration cannot be read"
+                     : !site_.books_usable ? "its books cannot be used"
                                       : "it is starting";
   return unavailable(what);
 }
 
 // Too much waits for the disk, for a moment or for good.
-Answer Market::no_room() const {
+Answer Admission::no_room() const {
   const char* what = "too much is waiting for its books";
-  if (config_.on_error == OnError::kUnbilled) return unavailable(what);
+  if (site_.config.on_error == OnError::kUnbilled) return unavailable(what);
   return again(fmt::format("{}: try again", what));
 }
 
-Answer Market::unavailable(const char* what) const {
-  if (has_config_ && config_.on_error == OnError::kUnbilled) {
+Answer Admission::unavailable(const char* what) const {
+  if (site_.has_config && site_.config.on_error == OnError::kUnbilled) {
     return Answer{
         MARKET_UNBILLED,
         prefixed(fmt::format("not available now ({}): the job runs without a bid, unbilled", what)),
@@ -63,7 +63,7 @@ Answer Market::unavailable(const char* what) const {
   return refuse(fmt::format("not available now ({}): submit again later, or without a bid", what));
 }
 
-bool Market::refuses_unbid(std::string_view partitions) const {
+bool Site::refuses_unbid(std::string_view partitions) const {
   while (true) {
     const std::size_t comma = partitions.find(',');
     const std::string_view name = partitions.substr(0, comma);
@@ -73,31 +73,31 @@ bool Market::refuses_unbid(std::string_view partitions) const {
   }
 }
 
-Answer Market::without_bid(const market_submission_t& submission) const {
+Answer Admission::without_bid(const market_submission_t& submission) const {
   std::string_view names = or_empty(submission.partition);
   if (names.empty()) {
-    const Partition* partition = cluster_.find_partition("");
+    const Partition* partition = site_.cluster.find_partition("");
     if (partition == nullptr) return {};
     names = partition->name;
   }
-  if (!refuses_unbid(names)) return {};
+  if (!site_.refuses_unbid(names)) return {};
   return refuse("this partition takes jobs with a bid only: add --budget=CREDITS");
 }
 
-Result<const Partition*> Market::check_partition(std::string_view names) const {
+Result<const Partition*> Admission::check_partition(std::string_view names) const {
   if (names.find(',') != std::string_view::npos) {
     return fail(fmt::format("a job with a bid goes to one partition, not to {}", printable(names)));
   }
-  const Partition* partition = cluster_.find_partition(names);
+  const Partition* partition = site_.cluster.find_partition(names);
   if (partition == nullptr) {
     return fail(names.empty() ? "no partition is named and there is no default: add --partition"
                               : fmt::format("there is no partition {}", printable(names)));
   }
-  if (!trades(partition->name)) {
+  if (!site_.trades(partition->name)) {
     return fail(
         fmt::format("partition {} takes no bids: leave out --budget and --value", partition->name));
   }
-  if (const std::string& why = exchange_of(partition->name).refusal; !why.empty()) {
+  if (const std::string& why = site_.exchange_of(partition->name).refusal; !why.empty()) {
     return fail(fmt::format("partition {} takes no bids now: {}; the admin must mend market.conf",
                             partition->name, why));
   }
@@ -105,7 +105,7 @@ Result<const Partition*> Market::check_partition(std::string_view names) const {
   return partition;
 }
 
-Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& partition) const {
+Result<Time> Admission::check_time_limit(std::uint32_t minutes, const Partition& partition) const {
   Time limit = minutes >= kNoTimeLimit ? 0 : static_cast<Time>(minutes) * 60;
   if (limit == 0) limit = partition.default_time;
   if (limit == 0) return fail("a job with a bid needs a time limit: add --time");
@@ -118,8 +118,8 @@ Result<Time> Market::check_time_limit(std::uint32_t minutes, const Partition& pa
 
 // The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
 // are in time too.
-Result<void> Market::check_window(Request& request, Time begin, Time deadline, Time now) const {
-  const MarketSettings& settings = exchange_of(request).settings;
+Result<void> Admission::check_window(Request& request, Time begin, Time deadline, Time now) const {
+  const MarketSettings& settings = site_.exchange_of(request).settings;
   begin = std::min(begin, kFarthest);
   request.earliest = std::max(begin, now);
   const Time busy = request.duration + settings.start_slack;
@@ -143,13 +143,13 @@ Result<void> Market::check_window(Request& request, Time begin, Time deadline, T
 }
 
 // Nothing is planned beyond the horizon, so no window is looked at beyond it either.
-Time Market::window_end(const Request& request, Time deadline, Time now) const {
-  const MarketSettings& settings = exchange_of(request).settings;
+Time window_end(const Request& request, Time deadline, Time now) const {
+  const MarketSettings& settings = site_.exchange_of(request).settings;
   const Time horizon = now + settings.horizon;
   return (deadline == 0 ? horizon : std::min(deadline, horizon)) - settings.start_slack;
 }
 
-Result<std::string> Market::check_account(std::string_view named, const market_submission_t& asker,
+Result<std::string> Admission::check_account(std::string_view named, const market_submission_t& asker,
                                           bool& chosen) const {
   const std::string_view by_default = or_empty(asker.default_account);
   chosen = named.empty() && by_default.empty();
@@ -169,12 +169,12 @@ Result<std::string> Market::check_account(std::string_view named, const market_s
   // First of all, so that nobody finds out which accounts there are.
   if (!may_spend(account, asker))
     return fail(fmt::format("you are not a member of account {}", printable(account)));
-  if (!accounts_.exists(account))
+  if (!site_.accounts.exists(account))
     return fail(fmt::format("account {} has no credits here", printable(account)));
   return account;
 }
 
-Result<Market::Draft> Market::check(const market_submission_t& submission, Time now) const {
+Result<Market::Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   if (submission.budget != nullptr && submission.value != nullptr) {
     return fail("give --budget or --value, not both");
@@ -199,13 +199,13 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   draft.throttle = submission.array_throttle;
-  if (const auto most = exchange_of(request).settings.max_array_tasks; draft.tasks > most) {
+  if (const auto most = site_.exchange_of(request).settings.max_array_tasks; draft.tasks > most) {
     return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, most));
   }
-  auto demand = demand_for(size_options(submission.size), request.partition);
+  auto demand = site_.demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
-  if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
     return fail(*misfit);
   draft.bid.uid = submission.uid;
   draft.held = submission.held;
@@ -215,7 +215,7 @@ Result<Market::Draft> Market::check(const market_submission_t& submission, Time 
   return draft;
 }
 
-std::string Market::next_token() {
+std::string JobBook::next_token() {
   return fmt::format("{:016x}{:x}", token_seed_, ++tokens_);
 }
 
@@ -240,7 +240,7 @@ std::string worthless_text(const Bid& bid) {
 }  // namespace
 
 // Why the next task has no place at a price that the bid covers.
-std::string Market::refusal_of(const Draft& draft, const Group& group, Time now) {
+std::string Admission::refusal_of(const Draft& draft, const Group& group, Time now) {
   const Found& found = *group.missing;
   const auto placed = static_cast<std::uint32_t>(group.tasks.size());
   std::string text;
@@ -258,20 +258,20 @@ std::string Market::refusal_of(const Draft& draft, const Group& group, Time now)
 }
 
 // When one task cannot be had, all are given back.
-Answer Market::decide(Draft draft, Time now) {
+Answer Admission::decide(Draft draft, Time now) {
   Provisional provisional;
-  provisional.token = next_token();
+  provisional.token = site_.jobs.next_token();
   provisional.ticket = tokens_;
   provisional.bid = draft.bid;
   provisional.texts = draft.texts;
   provisional.made = provisional.seen = now;
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
-  const Money available = accounts_.available(draft.bid.account);
-  const Exchange& exchange = exchange_of(request);
-  if (exchange.auction != nullptr && is_worthless(draft.bid, now, now))
+  const Money available = site_.accounts.available(draft.bid.account);
+  const Exchange& exchange = site_.exchange_of(request);
+  if (exchange.auction != nullptr && site_.auctions.is_worthless(draft.bid, now, now))
     return refuse(worthless_text(draft.bid));
-  Group group = place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
+  Group group = site_.offers.place_tasks(draft, provisional.token, site_.offers.wish_for(draft.bid, now), now);
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
@@ -282,7 +282,7 @@ Answer Market::decide(Draft draft, Time now) {
   std::string refusal;
   Money needed;
   if (group.missing) {
-    take_back(group, request, provisional.token);
+    site_.offers.take_back(group, request, provisional.token);
     refusal = refusal_of(draft, group, now);
     if (group.missing->choice) needed = group.missing->choice->price;
   } else if (lacks_funds) {
@@ -291,16 +291,16 @@ Answer Market::decide(Draft draft, Time now) {
                           draft.bid.account);
   }
   if (!refusal.empty() || (short_of_funds && !per_task))
-    take_back(group, request, provisional.token);
+    site_.offers.take_back(group, request, provisional.token);
   if (!refusal.empty()) {
-    if (!lacks_funds) teach_refused(draft, needed, now);
+    if (!lacks_funds) site_.lessons.teach_refused(draft, needed, now);
     return refuse(refusal);
   }
   provisional.tasks = std::move(group.tasks);
   return accept(draft, std::move(provisional), now);
 }
 
-Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
+Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) {
   Money total, waiting, cheapest = provisional.tasks.front().terms.price;
   Time starts = 0, ends = 0, free_after = provisional.tasks.front().terms.free_after;
   std::uint32_t funded = 0;
@@ -317,8 +317,8 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
     ends = std::max(ends, task.terms.promised_end);
   }
   const std::string& account = draft.bid.account;
-  const Money available = accounts_.available(account);
-  accounts_.set_aside(account, total);
+  const Money available = site_.accounts.available(account);
+  site_.accounts.set_aside(account, total);
 
   Note note;
   const Terms& first = provisional.tasks.front().terms;
@@ -345,11 +345,11 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
     answer.text =
         fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
                     draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
-                    config_.currency, account, format_time_short(starts, now),
-                    format_time_short(ends, now), accounts_.available(account).to_string());
-    if (exchange_of(draft.bid.request).auction != nullptr) {
+                    site_.config.currency, account, format_time_short(starts, now),
+                    format_time_short(ends, now), site_.accounts.available(account).to_string());
+    if (site_.exchange_of(draft.bid.request).auction != nullptr) {
       const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
-      answer.text = entry_text(draft.bid, what, now);
+      answer.text = site_.auctions.entry_text(draft.bid, what, now);
     }
   }
   if (funded < provisional.tasks.size()) {
@@ -362,7 +362,7 @@ Answer Market::accept(const Draft& draft, Provisional provisional, Time now) {
   }
   answer.text = prefixed(answer.text);
   answer.ticket = provisional.ticket;
-  keep_provisional(std::move(provisional));
+  site_.jobs.keep_provisional(std::move(provisional));
   return answer;
 }
 

@@ -35,25 +35,25 @@ std::unique_ptr<PostedPrice> as_posted_price(std::unique_ptr<Mechanism> mechanis
 }
 
 // Whether runs in the bid's market cost anything.
-bool Market::is_priced(const Bid& bid) const {
-  const Auction* auction = exchange_of(bid.request).auction;
+bool Auctions::is_priced(const Bid& bid) const {
+  const Auction* auction = site_.exchange_of(bid.request).auction;
   return auction == nullptr || auction->priced();
 }
 
 // All that a bid can ever cost, which is what funds must cover.
-Money Market::most_it_costs(const Bid& bid) const {
+Money Auctions::most_it_costs(const Bid& bid) const {
   if (!is_priced(bid)) return Money();
   return bid.worth.budget ? *bid.worth.budget : bid.worth.value->max;
 }
 
 // Credits that a completion at `end` owes at most.
-double Market::worth_at(const Bid& bid, Time bid_made, Time end) const {
+double Auctions::worth_at(const Bid& bid, Time bid_made, Time end) const {
   if (!bid.worth.value) return most_it_costs(bid).credits();
   return is_priced(bid) ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
 }
 
 // When the job's time limit ends, if it starts as soon as it may.
-Time Market::limit_end(const Job& job, Time now) const {
+Time Auctions::limit_end(const Job& job, Time now) const {
   const Time limit = job.bid.request.duration;
   if (job.phase == Phase::kRunning) return now + std::max<Time>(0, limit - job.ran);
   return std::max({now, job.begin, job.bid.request.earliest}) + limit;
@@ -61,13 +61,13 @@ Time Market::limit_end(const Job& job, Time now) const {
 
 // A bid stands for what it can still owe when its time limit has passed: else a value that has
 // fallen by then would outrank honest ones and pay nothing. One of no worth buys nothing.
-bool Market::is_worthless(const Bid& bid, Time bid_made, Time now) const {
+bool Auctions::is_worthless(const Bid& bid, Time bid_made, Time now) const {
   if (!is_priced(bid)) return false;
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   return money_of(worth_at(bid, bid_made, end)) == Money();
 }
 
-Market::Found Market::entry(const Bid& bid, Time now) const {
+Market::Found Auctions::entry(const Bid& bid, Time now) const {
   Found found;
   found.for_sale = true;
   found.choice = Choice{std::max(now, bid.request.earliest), most_it_costs(bid), {}};
@@ -76,14 +76,14 @@ Market::Found Market::entry(const Bid& bid, Time now) const {
 
 // Bids of this rule that stand, or also those that wait for their job to be ready, by job number.
 // Runs that began under another rule keep it.
-std::vector<LiveBid> Market::live_bids(const Exchange& exchange, std::vector<Job*>* owners,
+std::vector<LiveBid> Auctions::live_bids(const Exchange& exchange, std::vector<Job*>* owners,
                                        Time now, Who who) {
   std::vector<Job*> live;
-  for (auto& [id, job] : jobs_) {
+  for (auto& [id, job] : site_.jobs.all()) {
     const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
     const bool runs =
         job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == exchange.rule();
-    if (job.terms.auctioned() && (waits || runs) && &exchange_of(job) == &exchange)
+    if (job.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == &exchange)
       live.push_back(&job);
   }
   std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
@@ -101,14 +101,14 @@ std::vector<LiveBid> Market::live_bids(const Exchange& exchange, std::vector<Job
 
 // Kept until a run begins or ends or the cluster or the configuration changes: many submissions
 // may come between two passes.
-const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
+const std::vector<NodeRoom>& Auctions::node_rooms(Exchange& exchange) {
   std::vector<NodeRoom>& rooms = exchange.rooms;
   if (exchange.rooms_known) return rooms;
   exchange.rooms_known = true;
   rooms.clear();
   if (!exchange.auction->wants_nodes()) return rooms;
   const MarketSettings& settings = exchange.settings;
-  for (const Node& node : cluster_.nodes()) {
+  for (const Node& node : site_.cluster.nodes()) {
     NodeRoom room{node.name, {}, {}, {}};
     const auto owner = settings.owners.find(node.name);
     if (owner != settings.owners.end()) room.ask = owner->second.ask;
@@ -120,13 +120,13 @@ const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
     room.free = room.total;
     rooms.push_back(std::move(room));
   }
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : site_.jobs.all()) {
     if (job.phase != Phase::kRunning) continue;
     for (const Seat& seat : job.placement) {
       if (seat.node >= rooms.size()) continue;
       Tres& free = rooms[seat.node].free;
       free["cpu"] -=
-          std::int64_t{seat.cores.count()} * cluster_.nodes()[seat.node].threads_per_core;
+          std::int64_t{seat.cores.count()} * site_.cluster.nodes()[seat.node].threads_per_core;
       free["mem"] -= static_cast<std::int64_t>(seat.mem_mb);
       for (const auto& [name, count] : seat.gres) free["gres/" + name] -= count;
     }
@@ -135,25 +135,25 @@ const std::vector<NodeRoom>& Market::node_rooms(Exchange& exchange) {
 }
 
 // Bids that wait and were made under another auction's rule cost from now on what this one's says.
-void Market::join_auction(const Exchange& exchange, Time now) {
-  for (Job* job : in_order(Phase::kConfirmed)) {
+void Auctions::join_auction(const Exchange& exchange, Time now) {
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (job->terms.auctioned() && job->terms.rule != exchange.rule() &&
-        &exchange_of(*job) == &exchange) {
+        &site_.exchange_of(*job) == &exchange) {
       rejoin(*job, job->bid.request, now);
     }
   }
 }
 
 // A value that has fallen to nothing while its job waited buys nothing any more.
-void Market::drop_worthless(const Exchange& exchange, Time now) {
-  for (Job* job : in_order(Phase::kConfirmed)) {
-    if (job->terms.auctioned() && &exchange_of(*job) == &exchange &&
+void Auctions::drop_worthless(const Exchange& exchange, Time now) {
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
+    if (job->terms.auctioned() && &site_.exchange_of(*job) == &exchange &&
         is_worthless(job->bid, job->bid_made, now))
-      hold(*job, Cause::kWorthless, job->terms.price, now);
+      site_.offers.hold(*job, Cause::kWorthless, job->terms.price, now);
   }
 }
 
-void Market::hold_auction(Exchange& exchange, Time now) {
+void Auctions::hold_auction(Exchange& exchange, Time now) {
   if (exchange.auction == nullptr) return;
   join_auction(exchange, now);
   drop_worthless(exchange, now);
@@ -184,17 +184,9 @@ void Market::hold_auction(Exchange& exchange, Time now) {
   }
 }
 
-std::uint32_t Market::job_factor(const Job& job) const {
-  const bool waiting = job.phase == Phase::kWaiting;
-  const MarketSettings& settings = exchange_of(job).settings;
-  if (waiting || !job.terms.auctioned()) return factor(settings, job.terms, waiting);
-  const double part = std::clamp(job.standing.priority, 0.0, 1.0);
-  return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
-}
-
 // What a value loses after the time limit does not count: else a run would owe the less the longer
 // it overran.
-Money Market::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
+Money Auctions::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
   Money most = job.terms.price;
   if (job.bid.worth.value) {
     const Time limit_end = ended.start + job.bid.request.duration + ended.suspended_s;
@@ -212,14 +204,14 @@ Money Market::owed(const Job& job, const market_job_t& ended, const Bill& bill) 
 }
 
 // The auction in force that the job's price is of; null when it is of a rule of the past, or posted.
-Auction* Market::auction_of(const Job& job) const {
-  const Exchange& exchange = exchange_of(job);
+Auction* Auctions::auction_of(const Job& job) const {
+  const Exchange& exchange = site_.exchange_of(job);
   return job.terms.rule == exchange.rule() ? exchange.auction : nullptr;
 }
 
 // Where a bid that can owe `worth` would stand, if there are few enough to compare it with.
-std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now, bool running) {
-  Exchange& exchange = exchange_of(bid.request);
+std::optional<Standing> Auctions::preview(const Bid& bid, double worth, Time now, bool running) {
+  Exchange& exchange = site_.exchange_of(bid.request);
   std::vector<LiveBid> bids = live_bids(exchange, nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
   bids.push_back({0, &bid, now, worth, running, 0, {}});
@@ -227,50 +219,50 @@ std::optional<Standing> Market::preview(const Bid& bid, double worth, Time now, 
 }
 
 // The same; where there are too many, what it would pay alone.
-Standing Market::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
+Standing Auctions::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
   if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
-  Exchange& exchange = exchange_of(bid.request);
+  Exchange& exchange = site_.exchange_of(bid.request);
   const LiveBid alone{0, &bid, now, worth, running, 0, {}};
   return exchange.auction->auction({&alone, 1}, node_rooms(exchange), now).front();
 }
 
-std::string Market::entry_text(const Bid& bid, const std::string& what, Time now) {
+std::string Auctions::entry_text(const Bid& bid, const std::string& what, Time now) {
   if (!is_priced(bid)) {
     return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what,
-                       exchange_of(bid.request).rule());
+                       site_.exchange_of(bid.request).rule());
   }
   std::string text = fmt::format("{}accepted: bids up to {} {} ({})", what,
-                                 most_it_costs(bid).to_string(), config_.currency, bid.account);
+                                 most_it_costs(bid).to_string(), site_.config.currency, bid.account);
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
   }
   return text + fmt::format("; no completion is promised; {} left to spend",
-                            accounts_.available(bid.account).to_string());
+                            site_.accounts.available(bid.account).to_string());
 }
 
 // A changed or funded bid takes part with its new words when its account can pay for it.
-bool Market::rejoin(Job& job, const Request& request, Time now) {
-  unplace(job, now);
-  unreserve(job);
+bool Auctions::rejoin(Job& job, const Request& request, Time now) {
+  site_.offers.unplace(job, now);
+  site_.offers.unreserve(job);
   job.bid.request = request;
   const Money most = most_it_costs(job.bid);
   if (is_worthless(job.bid, job.bid_made, now)) {
-    hold(job, Cause::kWorthless, most, now);
+    site_.offers.hold(job, Cause::kWorthless, most, now);
     return false;
   }
-  const bool may_pay = accounts_.may_pay(job.bid.account, job.bid.uid);
-  if (!may_pay || most > accounts_.can_pay(job.bid.account, job)) {
-    hold(job, Cause::kNoFunds, most, now);
+  const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
+  if (!may_pay || most > site_.accounts.can_pay(job.bid.account, job)) {
+    site_.offers.hold(job, Cause::kNoFunds, most, now);
     return false;
   }
   job.terms =
-      Terms{most, std::max(now, request.earliest), 0, std::string(exchange_of(request).rule())};
+      Terms{most, std::max(now, request.earliest), 0, std::string(site_.exchange_of(request).rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.missed = job.stood = job.rated = false;
-  set_lien(job, most);
-  teach(job, now);
+  site_.set_lien(job, most);
+  site_.lessons.teach(job, now);
   job.note_due = true;
   return true;
 }
@@ -290,7 +282,7 @@ bool never_below(const Worth& now, const Worth& before) {
 
 // A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
 // nobody: so it may not fall any more.
-std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
+std::optional<std::string> Auctions::rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                               Time now) {
   if (job.phase == Phase::kRunning && auction_of(job) == nullptr) {
     return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
@@ -304,10 +296,10 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   if (job.phase == Phase::kRunning && (!never_below(worth, job.bid.worth) || at_end < least)) {
     return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
   }
-  if (exchange_of(job).auction != nullptr && is_priced(bid) && money_of(at_end) == Money())
+  if (site_.exchange_of(job).auction != nullptr && is_priced(bid) && money_of(at_end) == Money())
     return "the bid would be worth nothing at the end of its time limit";
   const Money most = most_it_costs(bid);
-  const Money available = accounts_.can_pay(bid.account, job);
+  const Money available = site_.accounts.can_pay(bid.account, job);
   if (most > available) {
     return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
                        bid.account);
@@ -317,17 +309,17 @@ std::optional<std::string> Market::rebid_live(Job& job, const Worth& worth, cons
   job.terms.price = most;
   job.stood = false;
   job.note_due = true;
-  set_lien(job, most);
+  site_.set_lien(job, most);
   return std::nullopt;
 }
 
 // A budget nobody named: the mean of the live ones, else the lowest price.
-nlohmann::ordered_json Market::auction_quote(const Request& request, const std::string& account,
+nlohmann::ordered_json Desk::auction_quote(const Request& request, const std::string& account,
                                              Time now) {
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   const std::string rule(exchange.rule());
-  const std::vector<LiveBid> live = live_bids(exchange, nullptr, now);
-  double budget = exchange.settings.floor_price * billing_of(request) *
+  const std::vector<LiveBid> live = site_.auctions.live_bids(exchange, nullptr, now);
+  double budget = exchange.settings.floor_price * site_.billing_of(request) *
                   static_cast<double>(request.duration) / 3600.0;
   if (!live.empty()) {
     budget = 0;
@@ -342,7 +334,7 @@ nlohmann::ordered_json Market::auction_quote(const Request& request, const std::
                                 {"rule", rule},
                                 {"live", live.size()}};
   std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
-  const auto standing = preview(bid, most_it_costs(bid).credits(), now);
+  const auto standing = site_.auctions.preview(bid, site_.auctions.most_it_costs(bid).credits(), now);
   if (!exchange.auction->priced()) {
     text += "It costs nothing. ";
   } else if (standing) {
@@ -356,7 +348,7 @@ nlohmann::ordered_json Market::auction_quote(const Request& request, const std::
   return answer;
 }
 
-std::string Market::explain_auctioned(const Job& job, Time now, std::string& code) const {
+std::string Auctions::explain_auctioned(const Job& job, Time now, std::string& code) const {
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,

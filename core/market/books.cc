@@ -17,22 +17,22 @@ namespace market {
 namespace {}  // namespace
 
 Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books)
-    : cluster_name_(std::move(cluster_name)),
-      log_(std::move(log)),
-      accounts_(cluster_name_, log_, std::move(wake_books)),
+    : site_.cluster_name(std::move(cluster_name)),
+      site_.log(std::move(log)),
+      site_.accounts(site_.cluster_name, site_.log, std::move(wake_books)),
       token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
                   std::random_device{}()) {
   const MarketSettings defaults;
-  exchanges_.push_back(
+  site_.exchanges.push_back(
       std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
 }
 
 void Market::say_once(std::string& last, const std::string& what, const std::string& error) {
   if (error == last) return;
   if (!error.empty()) {
-    log_(LogLevel::kError, fmt::format("{}: {}", what, error));
+    site_.log(LogLevel::kError, fmt::format("{}: {}", what, error));
   } else {
-    log_(LogLevel::kInfo, fmt::format("{} can be used again", what));
+    site_.log(LogLevel::kInfo, fmt::format("{} can be used again", what));
   }
   last = error;
 }
@@ -40,22 +40,22 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
 // Why the file as it is now is not in force, and what is instead.
 void Market::say_config(const BooksReport& news) {
   if (news.config && !news.seeded) {
-    log_(LogLevel::kInfo,
-         fmt::format("market.conf: the settings read now are in force ({})", rules_text()));
+    site_.log(LogLevel::kInfo,
+         fmt::format("market.conf: the settings read now are in force ({})", site_.rules_text()));
     config_read_ = news.now;
   }
   if (news.config_error == config_error_) return;
   config_error_ = news.config_error;
   if (config_error_.empty()) return;
-  log_(LogLevel::kError,
+  site_.log(LogLevel::kError,
        fmt::format("market.conf: {}: refused; {}", config_error_, settings_in_force(news.now)));
 }
 
 // "era/1", or of several markets "batch: era/1, condo: dva/1".
-std::string Market::rules_text() const {
-  if (exchanges_.size() == 1) return std::string(exchanges_.front()->rule());
+std::string Site::rules_text() const {
+  if (exchanges.size() == 1) return std::string(exchanges.front()->rule());
   std::string text;
-  for (const auto& exchange : exchanges_) {
+  for (const auto& exchange : exchanges) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", exchange->settings.name,
                         exchange->rule());
   }
@@ -63,28 +63,28 @@ std::string Market::rules_text() const {
 }
 
 std::string Market::settings_in_force(Time now) const {
-  if (!has_config_) return "no settings are in force";
+  if (!site_.has_config) return "no settings are in force";
   return fmt::format("the settings read {} stay in force", format_time_short(config_read_, now));
 }
 
-bool Market::trades(std::string_view partition) const {
-  return std::any_of(exchanges_.begin(), exchanges_.end(), [partition](const auto& exchange) {
+bool Site::trades(std::string_view partition) const {
+  return std::any_of(exchanges.begin(), exchanges.end(), [partition](const auto& exchange) {
     return exchange->settings.trades(partition);
   });
 }
 
-Exchange& Market::exchange_of(std::string_view partition) const {
+Exchange& Site::exchange_of(std::string_view partition) const {
   const auto found = std::find_if(
-      exchanges_.begin(), exchanges_.end(),
+      exchanges.begin(), exchanges.end(),
       [partition](const auto& exchange) { return exchange->settings.trades(partition); });
-  return found == exchanges_.end() ? *exchanges_.front() : **found;
+  return found == exchanges.end() ? *exchanges.front() : **found;
 }
 
 // What the next rules must know of the cluster and of what is sold, all as of one moment.
 std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets) {
   std::vector<Stand> stands;
   for (const MarketSettings& settings : markets)
-    stands.push_back({cluster_.capacity_under(settings), {}});
+    stands.push_back({site_.cluster.capacity_under(settings), {}});
   const auto add = [&](const Request& request, Time start) {
     const auto market = std::find_if(
         markets.begin(), markets.end(),
@@ -99,23 +99,23 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
     stands[static_cast<std::size_t>(market - markets.begin())].sold.push_back(
         {std::move(sold), start, std::nullopt});
   };
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : site_.jobs.all()) {
     if (job.placed) add(job.bid.request, job.terms.start);
   }
-  for (const auto& [token, provisional] : provisionals_) {
+  for (const auto& [token, provisional] : site_.jobs.provisionals()) {
     for (const Provisional::Task& task : provisional.tasks) {
       if (task.funded && !task.claimed && !task.terms.auctioned())
         add(provisional.bid.request, task.terms.start);
     }
   }
-  for (const auto& exchange : exchanges_) exchange->prices.begin_journal();
+  for (const auto& exchange : site_.exchanges) exchange->prices.begin_journal();
   return stands;
 }
 
 // What was sold since stands_of(), or since the last call.
 std::vector<Sale> Market::take_sales() {
   std::vector<Sale> sales;
-  for (const auto& exchange : exchanges_) {
+  for (const auto& exchange : site_.exchanges) {
     for (Sale& sale : exchange->prices.take_journal()) sales.push_back(std::move(sale));
   }
   return sales;
@@ -124,26 +124,26 @@ std::vector<Sale> Market::take_sales() {
 Exchanges Market::tell_books(BooksReport news, Exchanges next) {
   if (!next.empty()) {
     if (news.config) {
-      config_ = *news.config;
-      has_config_ = true;
+      site_.config = *news.config;
+      site_.has_config = true;
     }
-    exchanges_.swap(next);
+    site_.exchanges.swap(next);
     update_capacity(news.now);
     say_config(news);
   } else if (!news.config) {
     say_config(news);
   }
-  for (const auto& exchange : exchanges_) exchange->prices.end_journal();
-  if (has_config_) say_once(ledger_error_, "the ledger", news.ledger_error);
+  for (const auto& exchange : site_.exchanges) exchange->prices.end_journal();
+  if (site_.has_config) say_once(ledger_error_, "the ledger", news.ledger_error);
   take_results(news);
-  books_usable_ = has_config_ && accounts_.liens_read() && news.ledger_error.empty();
+  site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();
   return next;
 }
 
 void Market::take_results(BooksReport& news) {
-  for (const RefusedLien& refused : accounts_.take_results(news)) {
-    const auto found = jobs_.find(refused.job_id);
-    if (found == jobs_.end() || run_key(cluster_name_, found->second).text() != refused.run)
+  for (const RefusedLien& refused : site_.accounts.take_results(news)) {
+    const auto found = site_.jobs.all().find(refused.job_id);
+    if (found == site_.jobs.all().end() || run_key(site_.cluster_name, found->second).text() != refused.run)
       continue;  // of a run before, or of the number's last job
     found->second.lien = refused.previous;
     found->second.revoked = found->second.phase == Phase::kConfirmed;
@@ -155,21 +155,21 @@ void Market::take_results(BooksReport& news) {
 // The jobs that the market knows keep their liens; the others are for jobs yet to be seen, or for
 // none.
 void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
-  accounts_.take_open_liens(std::move(liens));
-  const std::set<std::string> decided = accounts_.decided_runs();
-  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
+  site_.accounts.take_open_liens(std::move(liens));
+  const std::set<std::string> decided = site_.accounts.decided_runs();
+  for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
     Job& job = entry->second;
-    const bool stays = accounts_.reconcile(job, decided, billing_of(job.bid.request));
-    entry = stays ? std::next(entry) : jobs_.erase(entry);
+    const bool stays = site_.accounts.reconcile(job, decided, site_.billing_of(job.bid.request));
+    entry = stays ? std::next(entry) : site_.jobs.all().erase(entry);
   }
 }
 
-Result<Demand> Market::demand_for(const SizeOptions& size, const std::string& partition) const {
-  return cluster_.demand_for(size, partition, exchange_of(partition).settings);
+Result<Demand> Site::demand_for(const SizeOptions& size, const std::string& partition) const {
+  return cluster.demand_for(size, partition, exchange_of(partition).settings);
 }
 
-void Market::set_lien(Job& job, Money amount) {
-  accounts_.set_lien(job, amount, billing_of(job.bid.request));
+void Site::set_lien(Job& job, Money amount) {
+  accounts.set_lien(job, amount, billing_of(job.bid.request));
 }
 
 }  // namespace market

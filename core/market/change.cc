@@ -15,37 +15,37 @@ namespace market {
 
 market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
   if (change.unbid) {
-    const auto refusal = check_unbid_change(change);
+    const auto refusal = admission_.check_unbid_change(change);
     if (refusal) text = prefixed(*refusal);
     return refusal ? MARKET_REJECTED : MARKET_NO_BID;
   }
-  note_change(change, now);
-  const auto found = jobs_.find(change.job_id);
+  confirmation_.note_change(change, now);
+  const auto found = site_.jobs.all().find(change.job_id);
   // Until the first pass finds them again jobs are known by their notes alone, which tell a price
   // and not for what.
-  const bool not_found_again = pass_number_ == 0 && change.uid == change.owner_uid;
-  if (!not_found_again && (found == jobs_.end() || found->second.phase == Phase::kEnded))
+  const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
+  if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
     return MARKET_NO_BID;
   if (not_found_again || !ready()) {
     text = prefixed("not available now: jobs with a bid cannot be changed");
     return MARKET_REJECTED;
   }
-  const auto refusal = try_change(found->second, change, now);
+  const auto refusal = admission_.try_change(found->second, change, now);
   if (!refusal) return MARKET_ACCEPTED;
   text = prefixed(*refusal);
   return MARKET_REJECTED;
 }
 
 // What would be refused at submission cannot be had by a change; an operator may do as he likes.
-std::optional<std::string> Market::check_unbid_change(const market_change_t& change) const {
-  if (change.is_operator || change.partition == nullptr || !refuses_unbid(change.partition))
+std::optional<std::string> Admission::check_unbid_change(const market_change_t& change) const {
+  if (change.is_operator || change.partition == nullptr || !site_.refuses_unbid(change.partition))
     return std::nullopt;
   return fmt::format("partition {} takes jobs with a bid only: submit again with --budget=CREDITS",
                      printable(change.partition));
 }
 
 // Nothing is changed here; the next pass sees the job as Slurm left it.
-std::optional<std::string> Market::try_change(Job& job, const market_change_t& change, Time now) {
+std::optional<std::string> Admission::try_change(Job& job, const market_change_t& change, Time now) {
   if (change.release && job.phase == Phase::kWaiting) {
     std::string code;
     return fmt::format("job {} {} [{}]", job.id, explain(job, now, code), code);
@@ -66,19 +66,19 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     request.partition = (*partition)->name;
   }
   if (change.time_limit_min != 0) {
-    const Partition* partition = cluster_.find_partition(request.partition);
+    const Partition* partition = site_.cluster.find_partition(request.partition);
     if (partition == nullptr) return "its partition is gone";
     const auto limit = check_time_limit(change.time_limit_min, *partition);
     if (!limit) return limit.error().text;
     request.duration = *limit;
   }
   if (change.resized) {
-    auto demand = demand_for(size_options(change.size), request.partition);
+    auto demand = site_.demand_for(size_options(change.size), request.partition);
     if (!demand) return demand.error().text;
     request.demand = std::move(*demand);
   }
   if (change.resized || change.partition != nullptr) {
-    if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
+    if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
       return misfit;
   }
   const bool new_account = change.account != nullptr && *change.account != '\0';
@@ -97,7 +97,7 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
     if (change.deadline <= now) return std::string("the deadline is in the past");
     request.deadline = window_end(request, change.deadline, now);
   }
-  const MarketSettings& settings = exchange_of(request).settings;
+  const MarketSettings& settings = site_.exchange_of(request).settings;
   const Time begin = std::min(change.begin, now + 2 * settings.horizon);  // later is as hopeless
   request.earliest = std::max({request.earliest, begin, now});
   const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
@@ -111,28 +111,28 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
   if (!job.owner_changed &&
       !job.terms.auctioned()) {  // an operator's change costs its owner nothing
     const Time last = request.deadline - request.duration;
-    if (earliest_place(request, request.earliest, last, booking_key(job))) return std::nullopt;
+    if (site_.offers.earliest_place(request, request.earliest, last, booking_key(job))) return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }
-  if (exchange_of(request).auction != nullptr) {
-    const Money most = most_it_costs(bid);
-    const Money can_pay = accounts_.can_pay(bid.account, job);
+  if (site_.exchange_of(request).auction != nullptr) {
+    const Money most = site_.auctions.most_it_costs(bid);
+    const Money can_pay = site_.accounts.can_pay(bid.account, job);
     if (most <= can_pay) return std::nullopt;
     return fmt::format("the bid needs {}, available {} on {}", most.to_string(),
                        can_pay.to_string(), bid.account);
   }
-  Wish wish = wish_for(bid, job.bid_made);
+  Wish wish = site_.offers.wish_for(bid, job.bid_made);
   wish.ignore = booking_key(job);
-  const Found quote = find(request, wish, now);
+  const Found quote = site_.offers.find(request, wish, now);
   if (!quote.choice)
     return std::string("no nodes are free long enough in the window the job would have");
   const std::string price = quote.choice->price.to_string();
-  if (!affordable(bid, job.bid_made, *quote.choice)) {
+  if (!site_.offers.affordable(bid, job.bid_made, *quote.choice)) {
     return fmt::format(
         "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
         bid.worth.budget->to_string(), job.id, price);
   }
-  const Money available = accounts_.can_pay(bid.account, job);
+  const Money available = site_.accounts.can_pay(bid.account, job);
   if (quote.choice->price > available) {
     return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
                        bid.account);
@@ -141,16 +141,16 @@ std::optional<std::string> Market::try_change(Job& job, const market_change_t& c
 }
 
 // The reason of a refusal, or nothing when the bid is now the new one.
-std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const BidTexts& texts,
+std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const BidTexts& texts,
                                          Time now) {
   if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
   const bool live = job.phase == Phase::kRunning ||
-                    (exchange_of(job).auction != nullptr && job.phase != Phase::kWaiting);
-  if (job.terms.auctioned() && live) return rebid_live(job, worth, texts, now);
+                    (site_.exchange_of(job).auction != nullptr && job.phase != Phase::kWaiting);
+  if (job.terms.auctioned() && live) return site_.auctions.rebid_live(job, worth, texts, now);
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {
-    const bool keeps = affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
+    const bool keeps = site_.offers.affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
@@ -164,7 +164,7 @@ std::optional<std::string> Market::rebid(Job& job, const Worth& worth, const Bid
   job.start_failures = 0;
   Request request = job.bid.request;
   request.earliest = std::max(request.earliest, now);
-  if (renegotiate(job, request, 0, now)) job.release_due = !job.user_held;
+  if (site_.offers.renegotiate(job, request, 0, now)) job.release_due = !job.user_held;
   return std::nullopt;
 }
 

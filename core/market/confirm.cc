@@ -16,7 +16,7 @@
 
 namespace market {
 
-std::string Market::note_of(const Job& job) const {
+std::string Confirmation::note_of(const Job& job) const {
   Note note;
   note.token = job.token;
   note.account = job.bid.account;
@@ -38,7 +38,7 @@ std::string Market::note_of(const Job& job) const {
   }
   std::string text = write_note(note);
   if (!job.placed || job.phase != Phase::kConfirmed) return text;
-  note.seats = seats_text(job.placement, cluster_.nodes());
+  note.seats = seats_text(job.placement, site_.cluster.nodes());
   std::string longer = write_note(note);
   return longer.size() < MARKET_NOTE_MAX ? longer : text;
 }
@@ -55,16 +55,16 @@ void identify(Job& job, const market_job_t& seen) {
   job.throttle = seen.array_throttle;
 }
 
-Job* Market::welcome(const market_job_t& seen, Time now) {
+Job* Confirmation::welcome(const market_job_t& seen, Time now) {
   const auto note = read_note(or_empty(seen.note));
   if (!note) return nullptr;
-  Job& job = jobs_[seen.job_id];
+  Job& job = site_.jobs.all()[seen.job_id];
   job = Job{};
   identify(job, seen);
   job.begin = seen.begin;
   job.fingerprint = fingerprint_of(seen);
-  const auto provisional = provisionals_.find(note->token);
-  if (provisional != provisionals_.end()) {
+  const auto provisional = site_.jobs.provisionals().find(note->token);
+  if (provisional != site_.jobs.provisionals().end()) {
     confirm(job, provisional->second, seen, now);
   } else {
     adopt(job, *note, seen, now);
@@ -74,12 +74,12 @@ Job* Market::welcome(const market_job_t& seen, Time now) {
 
 // The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to
 // it.
-void Market::take_task(Job& job, Provisional& provisional) {
+void Confirmation::take_task(Job& job, Provisional& provisional) {
   auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(),
                            [](const auto& t) { return !t.claimed; });
   const bool is_extra = task == provisional.tasks.end();
   if (is_extra) task = std::prev(provisional.tasks.end());
-  provisional.seen_pass = pass_number_;
+  provisional.seen_pass = site_.pass_number;
   job.token = provisional.token;
   job.bid = provisional.bid;
   job.texts = provisional.texts;
@@ -94,7 +94,7 @@ void Market::take_task(Job& job, Provisional& provisional) {
     task->claimed = true;
     return;
   }
-  cluster_.bookings().rename(
+  site_.cluster.bookings().rename(
       booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())),
       booking_key(job));
   task->claimed = true;
@@ -106,12 +106,12 @@ void Market::take_task(Job& job, Provisional& provisional) {
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.told = true;
-  accounts_.give_back(job.bid.account, job.terms.price);
+  site_.accounts.give_back(job.bid.account, job.terms.price);
 }
 
 // Whether two requests differ in nothing that has a price.
-bool Market::same_price_basis(const Request& a, const Request& b) const {
-  const MarketSettings& settings = exchange_of(a).settings;
+bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
+  const MarketSettings& settings = site_.exchange_of(a).settings;
   const auto priced = [&settings](Tres tres) {
     if (settings.configurations.empty())
       std::erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
@@ -121,7 +121,7 @@ bool Market::same_price_basis(const Request& a, const Request& b) const {
          priced(a.demand.tres) == priced(b.demand.tres);
 }
 
-void Market::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
+void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
   const std::string token = provisional.token;
   const auto [counted_cpus, counted_nodes] =
       std::pair(provisional.counted_cpus, provisional.counted_nodes);
@@ -130,7 +130,7 @@ void Market::confirm(Job& job, Provisional& provisional, const market_job_t& see
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
-  if (done) forget_provisional(token);
+  if (done) site_.jobs.forget_provisional(token);
   job.bid.uid = seen.uid;
   if (job.phase != Phase::kConfirmed) {
     job.hold_due = job.note_due = true;
@@ -147,23 +147,23 @@ constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
 
 }  // namespace
 
-Result<Request> Market::request_of(const market_job_t& seen, const Request& before,
+Result<Request> Confirmation::request_of(const market_job_t& seen, const Request& before,
                                    bool new_shape) const {
   Request request = before;
   if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
   if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
   if (new_shape) {
-    auto demand = demand_for(size_options(seen.size), request.partition);
+    auto demand = site_.demand_for(size_options(seen.size), request.partition);
     if (!demand) return tl::unexpected(demand.error());
     request.demand = std::move(*demand);
   }
   request.earliest = std::max(request.earliest, std::min(seen.begin, kFarthest));
-  if (seen.deadline != 0) request.deadline = window_end(request, seen.deadline, last_pass_);
+  if (seen.deadline != 0) request.deadline = window_end(request, seen.deadline, site_.last_pass);
   return request;
 }
 
 // After a crash the job's note tells what was agreed, and the ledger what is set aside.
-void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
+void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;
   job.bid.account = note.account;
   job.texts = {note.budget, note.value};
@@ -173,20 +173,20 @@ void Market::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.told = !note.waiting && (!note.settled || note.keeps_price);
-  resume(job, note, seen.start);
-  accounts_.claim_lien(job, note.settled);
+  site_.auctions.resume(job, note, seen.start);
+  site_.accounts.claim_lien(job, note.settled);
 }
 
-void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
+void Confirmation::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
   recall(job, note, seen);
   Request base;
   base.earliest = std::max(seen.begin, job.bid_made);
   base.partition = or_empty(seen.partition);
-  const MarketSettings& settings = exchange_of(base).settings;
+  const MarketSettings& settings = site_.exchange_of(base).settings;
   base.deadline = job.bid_made + settings.horizon - settings.start_slack;
   auto request = request_of(seen, base, true);
   if (!request) {
-    log_(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
+    site_.log(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
     request = base;
   }
   job.bid.request = *request;
@@ -201,7 +201,7 @@ void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time no
     job.retime = job.note_due = true;
     job.missed = !note.keeps_price;  // it buys again
   }
-  set_lien(job, job.terms.price);
+  site_.set_lien(job, job.terms.price);
   // Placed when all jobs have been seen: what runs comes first.
   if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.terms.auctioned())
     job.adopt_seats = note.seats;
@@ -209,33 +209,33 @@ void Market::adopt(Job& job, const Note& note, const market_job_t& seen, Time no
 
 // Everybody gets the old place again; those whose place was not kept take what is left at their
 // start.
-void Market::place_adopted(Time now) {
+void Confirmation::place_adopted(Time now) {
   const auto needs = [](const auto& entry) { return entry.second.adopt_seats.has_value(); };
-  if (std::none_of(jobs_.begin(), jobs_.end(), needs)) return;
+  if (std::none_of(site_.jobs.all().begin(), site_.jobs.all().end(), needs)) return;
   std::vector<Job*> without;
-  for (Job* job : in_order(Phase::kConfirmed)) {
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->adopt_seats) continue;
-    auto placement = placement_from(*job->adopt_seats, cluster_.nodes());
+    auto placement = placement_from(*job->adopt_seats, site_.cluster.nodes());
     job->adopt_seats.reset();
     if (!placement) {
       without.push_back(job);
       continue;
     }
-    place(*job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
+    site_.offers.place(*job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
   }
   for (Job* job : without) {
     const Time start = std::max(now, job->terms.start);
-    auto choice = earliest_place(job->bid.request, start, start, booking_key(*job));
-    if (choice) place(*job, std::move(*choice));
+    auto choice = site_.offers.earliest_place(job->bid.request, start, start, booking_key(*job));
+    if (choice) site_.offers.place(*job, std::move(*choice));
     job->note_due = true;
   }
 }
 
 // Runs before the present one whose end was not written: they ended by a requeue, which is the
 // job's new submission for Slurm.
-void Market::resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen,
+void Confirmation::resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen,
                                Time now) {
-  for (const ledger::Segment& segment : accounts_.take_older_liens(job, seen.restart)) {
+  for (const ledger::Segment& segment : site_.accounts.take_older_liens(job, seen.restart)) {
     Job old = job;
     old.token = segment.key.bid;
     old.submitted = segment.key.submitted;
@@ -248,7 +248,7 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
     if (!old.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.
       Time limit = segment.promised_end - segment.planned_start -
-                   exchange_of(old.bid.request).settings.start_slack;
+                   site_.exchange_of(old.bid.request).settings.start_slack;
       if (seen.time_limit_min != 0)
         limit = std::min(limit, static_cast<Time>(seen.time_limit_min) * 60);
       old.bid.request.duration = std::max<Time>(1, limit);
@@ -259,13 +259,13 @@ void Market::resettle_old_runs(const Job& job, const Note& note, const market_jo
       old.resettle = std::pair(note.charged, note.refunded);
     const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
     const Time start = told ? note.run_start : 0;
-    resume(old, note, start);
+    site_.auctions.resume(old, note, start);
     end_by_requeue(old, seen, start, std::max(seen.submit, start), now);
   }
 }
 
 // A run that is over though nobody told: [start, end), or it had not begun when `start` is 0.
-void Market::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now) {
+void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now) {
   market_job_t ended = seen;
   ended.restart = job.restart;
   ended.state = MARKET_JOB_REQUEUED;
@@ -275,19 +275,19 @@ void Market::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time
   ended.allocs = nullptr;
   ended.alloc_count = 0;
   ended.tres_alloc = nullptr;
-  settle(job, ended, now);
+  settlement_.settle(job, ended, now);
 }
 
-void Market::forget_run(Job& job) {
+void Confirmation::forget_run(Job& job) {
   job.run_start = job.run_end = job.ran = 0;
   job.accrued = {};
   job.awarded = false;
 }
 
 // The job is in the queue again, or runs again, as its next run.
-void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
+void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
-  if (job.preempted) settle_preempted(job, true, now);
+  if (job.preempted) settlement_.settle_preempted(job, true, now);
   if (job.phase != Phase::kEnded) {
     Time end = now;  // at the latest when the job was in the queue again, or ran again
     for (const Time later : {seen.submit, seen.start}) {
@@ -310,7 +310,7 @@ void Market::begin_again(Job& job, const market_job_t& seen, Time now) {
 
 // A new run of the same bid; its promise begins anew. What Slurm or an operator ended goes on at
 // its price, what its user ended is quoted anew (unless it runs already: then nothing can hold it).
-void Market::new_run(Job& job, const market_job_t& seen, Time now) {
+void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
   job.note_due = true;
   const bool was_unbilled = std::exchange(job.unbilled, false);
@@ -320,21 +320,21 @@ void Market::new_run(Job& job, const market_job_t& seen, Time now) {
     if (seen.deadline == 0)
       request.deadline = std::max(request.deadline, window_end(request, 0, now));
     job.told = false;
-    renegotiate(job, request, 0, now);
+    site_.offers.renegotiate(job, request, 0, now);
     return;
   }
-  if (was_unbilled || job.terms.price > accounts_.available(job.bid.account)) {
-    return hold(job, Cause::kNoFunds, job.terms.price, now);
+  if (was_unbilled || job.terms.price > site_.accounts.available(job.bid.account)) {
+    return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.retime = true;
-  set_lien(job, job.terms.price);
+  site_.set_lien(job, job.terms.price);
 }
 
 // What its owner changed is priced anew; what Slurm, a site's plugin or an operator changed never
 // costs its owner more.
-void Market::changed(Job& job, const market_job_t& seen, Time now) {
+void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   const bool by_owner = std::exchange(job.owner_changed, false);
   if (by_owner) {
     job.told = false;
@@ -345,8 +345,8 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
   job.start_failures = 0;
   auto request = request_of(seen, job.bid.request, true);
   if (!request) {
-    log_(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
-    return hold(job, Cause::kResources, job.terms.price, now);
+    site_.log(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
+    return site_.offers.hold(job, Cause::kResources, job.terms.price, now);
   }
   const std::string account = lower_case(or_empty(seen.account));
   if (!account.empty()) job.bid.account = account;
@@ -357,82 +357,10 @@ void Market::changed(Job& job, const market_job_t& seen, Time now) {
     job.retry_at = 0;
     if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
   } else if (by_owner) {
-    renegotiate(job, *request, job.terms.start, now);
+    site_.offers.renegotiate(job, *request, job.terms.start, now);
   } else {
-    move_at_told_price(job, *request, now);
+    site_.offers.move_at_told_price(job, *request, now);
   }
-}
-
-// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
-// more: it costs what the change asks now, but not more than its bid.
-void Market::buy_running(Job& job, const market_job_t& seen, Time now) {
-  const auto changed_to = request_of(seen, job.bid.request, true);
-  if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
-      same_price_basis(*changed_to, job.bid.request))
-    return;
-  unplace(job, now);
-  job.bid.request = *changed_to;
-  job.retime = true;
-  job.note_due = true;
-  Request at_once = *changed_to;
-  at_once.earliest = now;
-  at_once.deadline = now + at_once.duration;
-  const PriceList list = exchange_of(at_once).price_list(at_once, now);
-  const Money most = most_it_costs(job.bid);
-  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
-                         ? most
-                         : Money::from_credits(list.credits.front()).value_or(most);
-  job.terms.price = std::clamp(asked, std::min(job.terms.price, most), most);
-  set_lien(job, job.terms.price);
-}
-
-// A new quote for a changed request: at the start that was promised if that can be had, else at the
-// best one.
-bool Market::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
-  Exchange& exchange = exchange_of(request);
-  if (exchange.auction != nullptr) return rejoin(job, request, now);
-  unplace(job, now);
-  unreserve(job);
-  job.bid.request = request;
-  const Money available = accounts_.can_pay(job.bid.account, job);
-  const bool may_pay = accounts_.may_pay(job.bid.account, job.bid.uid);
-  StartSpans closed = closed_by_sisters(job);
-  Wish wish = wish_for(job.bid, job.bid_made);
-  wish.only_start = keep_start;
-  wish.full = &closed;
-  Found found = find(request, wish, now);
-  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
-      found.choice->price > available) {
-    wish.only_start = 0;
-    found = find(request, wish, now);
-  }
-  keep_told(job, found, now);
-  const Money price = found.choice ? found.choice->price : job.terms.price;
-  Cause cause = Cause::kNone;
-  if (!found.choice) {
-    cause = found.for_sale        ? Cause::kResources
-            : job.bid.worth.value ? Cause::kOutbid
-                                  : Cause::kResources;
-  } else if (!affordable(job.bid, job.bid_made, *found.choice)) {
-    cause = Cause::kOutbid;
-  } else if (price > available || !may_pay) {
-    cause = Cause::kNoFunds;
-  }
-  if (cause != Cause::kNone) {
-    hold(job, cause, price, now);
-    return false;
-  }
-  job.terms = Terms{price, found.choice->start,
-                    found.choice->start + request.duration + exchange.settings.start_slack,
-                    std::string(exchange.rule()), found.choice->free_after};
-  place(job, std::move(*found.choice));
-  job.phase = Phase::kConfirmed;
-  job.cause = Cause::kNone;
-  job.told = true;
-  set_lien(job, price);
-  teach(job, now);
-  job.note_due = true;
-  return true;
 }
 
 }  // namespace market

@@ -20,7 +20,7 @@ std::string best_value(const Job& job) {
 // What squeue and exporters show of a job that the market holds: one of four codes, since everybody
 // sees it. Amounts and times are told by `smarket why` to those whom they concern. Slurm clears the
 // field of a job that is not held in every cycle, and has reasons of its own for it.
-const char* Market::reason_of(const Job& job) const {
+const char* reason_of(const Job& job) const {
   if (job.phase != Phase::kWaiting) return nullptr;
   switch (job.cause) {
     case Cause::kNoFunds:
@@ -30,15 +30,15 @@ const char* Market::reason_of(const Job& job) const {
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
-      return job.terms.auctioned() && exchange_of(job).auction == nullptr ? "MarketClosed"
+      return job.terms.auctioned() && site_.exchange_of(job).auction == nullptr ? "MarketClosed"
                                                                           : "Price";
   }
 }
 
-std::string Market::who_holds_liens(const std::string& account) const {
+std::string who_holds_liens(const std::string& account) const {
   std::string text;
   int shown = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : site_.jobs.all()) {
     if (job.lien == Money() || job.lien_account != account) continue;
     if (++shown > 8) return text + ", …";
     text += fmt::format("{}job {} ({}) {}", text.empty() ? "" : ", ", id, job.user,
@@ -65,11 +65,11 @@ std::string explain_not_started(const Job& job, Time now) {
 }
 
 // One sentence that says what would change it.
-std::string Market::explain(const Job& job, Time now, std::string& code) const {
+std::string explain(const Job& job, Time now, std::string& code) const {
   const std::string price = job.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
-  if (in_auction && job.terms.auctioned()) return explain_auctioned(job, now, code);
+  if (in_auction && job.terms.auctioned()) return site_.auctions.explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",
@@ -86,7 +86,7 @@ std::string Market::explain(const Job& job, Time now, std::string& code) const {
         "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
         "or "
         "credits are deposited",
-        price, accounts_.available(job.bid.account).to_string(), job.bid.account,
+        price, site_.accounts.available(job.bid.account).to_string(), job.bid.account,
         who_holds_liens(job.bid.account));
   }
   if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {

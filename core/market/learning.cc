@@ -32,9 +32,9 @@ std::string confirmed_id(const Job& job) {
 
 }  // namespace
 
-ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) const {
+ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) const {
   const Request& request = bid.request;
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   ledger::RecordBid record;
   record.bid.submitted = now;
   record.bid.earliest = std::max(request.earliest, now);
@@ -43,7 +43,7 @@ ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) con
   record.bid.deadline =
       std::max(first_end, std::min(wanted_end(bid, bid_made), now + exchange.settings.horizon));
   record.bid.tres = request.demand.tres;
-  record.cluster = cluster_name_;
+  record.cluster = site_.cluster_name;
   record.partition = request.partition;
   record.account = bid.account;
   record.uid = bid.uid;
@@ -52,23 +52,23 @@ ledger::RecordBid Market::lesson_of(const Bid& bid, Time bid_made, Time now) con
 }
 
 // A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
-void Market::teach(Job& job, Time now) {
-  if (job.taught || job.restart != 0 || accounts_.unwritten() > kMostUnwritten) return;
+void Lessons::teach(Job& job, Time now) {
+  if (job.taught || job.restart != 0 || site_.accounts.unwritten() > kMostUnwritten) return;
   job.taught = true;
   ledger::RecordBid record = lesson_of(job.bid, job.bid_made, now);
-  const Money most = job.terms.price + std::max(Money(), accounts_.available(job.bid.account));
+  const Money most = job.terms.price + std::max(Money(), site_.accounts.available(job.bid.account));
   record.id = confirmed_id(job);
   record.bid.value = std::min(worth_of(job.bid.worth), most).credits();
   record.accepted = true;
   record.price = job.terms.price;
-  accounts_.record(std::move(record));
+  site_.accounts.record(std::move(record));
 }
 
 // All tasks of an array were refused together: they are one bid of that size.
-void Market::teach_refused(const Draft& draft, Money needed, Time now) {
-  const Money could_spend = accounts_.available(draft.bid.account);
+void Lessons::teach_refused(const Draft& draft, Money needed, Time now) {
+  const Money could_spend = site_.accounts.available(draft.bid.account);
   const double value = worth_of(draft.bid.worth).credits() * draft.tasks;
-  if (!(value > 0) || value > could_spend.credits() || accounts_.unwritten() > kMostUnwritten)
+  if (!(value > 0) || value > could_spend.credits() || site_.accounts.unwritten() > kMostUnwritten)
     return;
   if (refused_hour_ != now / kHour) {
     refused_hour_ = now / kHour;
@@ -82,18 +82,18 @@ void Market::teach_refused(const Draft& draft, Money needed, Time now) {
   for (auto& [name, amount] : record.bid.tres) amount *= draft.tasks;
   record.price = needed;
   record.could_spend = could_spend;
-  accounts_.record(std::move(record));
+  site_.accounts.record(std::move(record));
 }
 
 // Whoever takes a bid back before the start, or lets it lapse unready, wanted nothing.
-bool Market::taken_back(const Job& job, const market_job_t& ended) const {
+bool Lessons::taken_back(const Job& job, const market_job_t& ended) const {
   if (job.restart != 0 || (ended.start > 0 && ended.end > ended.start)) return false;
   return (ended.state == MARKET_JOB_CANCELLED && !ended.by_operator) ||
          (ended.state == MARKET_JOB_DEADLINE && !job.ready);
 }
 
-void Market::unlearn(const Job& job) {
-  accounts_.record(ledger::ForgetBid{confirmed_id(job)});
+void Lessons::unlearn(const Job& job) {
+  site_.accounts.record(ledger::ForgetBid{confirmed_id(job)});
 }
 
 }  // namespace market

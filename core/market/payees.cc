@@ -32,10 +32,10 @@ std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
 
 // What the run holds of each node. Slurm tells cores and memory; what else the job bought, and its
 // memory where Slurm does not count that, is spread evenly.
-std::vector<Tres> Market::held_parts(const Job& job, const Placement& placement) const {
+std::vector<Tres> Auctions::held_parts(const Job& job, const Placement& placement) const {
   std::vector<Tres> parts;
   for (const Seat& seat : placement) {
-    const Node& node = cluster_.nodes()[seat.node];
+    const Node& node = site_.cluster.nodes()[seat.node];
     Tres& part = parts.emplace_back();
     part["cpu"] = std::int64_t{seat.cores.count()} * node.threads_per_core;
     part["mem"] = static_cast<std::int64_t>(seat.mem_mb);
@@ -55,19 +55,19 @@ std::vector<Tres> Market::held_parts(const Job& job, const Placement& placement)
 
 // What the owner of each node asks for what the run holds of it, credits per second; the site asks
 // its floor price.
-std::vector<double> Market::asked_rates(const Job& job, const Placement& placement) const {
-  const MarketSettings& settings = exchange_of(job).settings;
+std::vector<double> Auctions::asked_rates(const Job& job, const Placement& placement) const {
+  const MarketSettings& settings = site_.exchange_of(job).settings;
   const std::vector<Tres> parts = held_parts(job, placement);
   std::vector<double> rates;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = settings.owners.find(cluster_.nodes()[placement[i].node].name);
+    const auto owner = settings.owners.find(site_.cluster.nodes()[placement[i].node].name);
     const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
-    rates.push_back(ask * billing_of(settings, parts[i]) / kHour);
+    rates.push_back(ask * site_.billing_of(settings, parts[i]) / kHour);
   }
   return rates;
 }
 
-bool Market::on_awarded_nodes(const Job& job, const Placement& placement) const {
+bool Auctions::on_awarded_nodes(const Job& job, const Placement& placement) const {
   const std::vector<std::uint32_t>& nodes = job.standing.nodes;
   const std::set<std::uint32_t> awarded(nodes.begin(), nodes.end());
   return !placement.empty() && awarded.size() == placement.size() &&
@@ -77,12 +77,12 @@ bool Market::on_awarded_nodes(const Job& job, const Placement& placement) const 
 
 // The rate becomes what is asked for the nodes that the run really has, but no more than its bid
 // comes to each second of its time limit.
-void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
-  const Exchange& exchange = exchange_of(job);
+void Auctions::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
+  const Exchange& exchange = site_.exchange_of(job);
   if (exchange.auction == nullptr || !exchange.auction->wants_nodes()) return;
   std::vector<double> asked = asked_rates(job, placement);
   if (placement.empty())  // nobody tells where it ran
-    asked.push_back(exchange.settings.floor_price * billing_of(job.bid.request) / kHour);
+    asked.push_back(exchange.settings.floor_price * site_.billing_of(job.bid.request) / kHour);
   const double most = worth_at(job.bid, job.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.bid.request.duration));
   const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
@@ -91,7 +91,7 @@ void Market::raise_to_asks(Job& job, const Placement& placement, Time limit_end)
 
 // Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
 // the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
-void Market::meet_asks(Job& job, const Placement& placement, Time limit_end) {
+void Auctions::meet_asks(Job& job, const Placement& placement, Time limit_end) {
   const Auction* auction = auction_of(job);
   if (auction == nullptr || !auction->wants_nodes() || !job.rated || job.accrued.resumed) return;
   if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
@@ -106,7 +106,7 @@ void Market::meet_asks(Job& job, const Placement& placement, Time limit_end) {
 
 // What each node's owner won, where the run is where it was awarded and that meets each ask; else
 // what is asked for the part of each node that the run holds.
-std::vector<double> Market::node_weights(const Job& job, const Placement& placement) const {
+std::vector<double> Auctions::node_weights(const Job& job, const Placement& placement) const {
   std::vector<double> asked = asked_rates(job, placement);
   if (job.awarded && on_awarded_nodes(job, placement) &&
       job.standing.payments.size() == job.standing.nodes.size()) {
@@ -125,21 +125,21 @@ std::vector<double> Market::node_weights(const Job& job, const Placement& placem
   if (!free) return asked;
   std::vector<double> held;
   for (const Tres& part : held_parts(job, placement))
-    held.push_back(billing_of(exchange_of(job).settings, part));
+    held.push_back(site_.billing_of(site_.exchange_of(job).settings, part));
   return held;
 }
 
 // The parts of the charge that owners get, one for each account; what is missing to it is the
 // site's. Off its award no owner gets more of a run than it asks: it did not win it.
-std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t& ended,
+std::vector<ledger::Payee> Auctions::payees_of(const Job& job, const market_job_t& ended,
                                              const Bill& bill) {
   std::vector<ledger::Payee> payees;
   const Money amount = bill.charged - bill.refunded;
-  const auto& owners = exchange_of(job).settings.owners;
+  const auto& owners = site_.exchange_of(job).settings.owners;
   if (owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }
-  const std::vector<Node>& nodes = cluster_.nodes();
+  const std::vector<Node>& nodes = site_.cluster.nodes();
   Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
   if (placement.empty()) placement = job.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
@@ -155,10 +155,10 @@ std::vector<ledger::Payee> Market::payees_of(const Job& job, const market_job_t&
     by_account[owner->second.account] += parts[i];
   }
   for (const auto& [account, part] : by_account) {
-    if (accounts_.exists(account)) {
+    if (site_.accounts.exists(account)) {
       if (part > Money()) payees.push_back({account, part});
-    } else if (accounts_.is_newly_missing(account)) {
-      log_(LogLevel::kError, fmt::format("market.conf: owners: account {} is not in the ledger; "
+    } else if (site_.accounts.is_newly_missing(account)) {
+      site_.log(LogLevel::kError, fmt::format("market.conf: owners: account {} is not in the ledger; "
                                          "what its nodes earn goes to the site",
                                          account));
     }

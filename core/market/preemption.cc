@@ -29,7 +29,7 @@ bool is_own(const Job& job, std::uint32_t uid, std::string_view account) {
 
 }  // namespace
 
-void Market::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
+void Settlement::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
   preemptors_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const market_preemptor_t& told = preemptors[i];
@@ -39,7 +39,7 @@ void Market::tell_preemptors(const market_preemptor_t* preemptors, std::size_t c
 }
 
 // Whether the bill of this end must wait until a pass knows for whom it was.
-bool Market::await_preemptor(Job& job, const market_job_t& ended) {
+bool Settlement::await_preemptor(Job& job, const market_job_t& ended) {
   const bool ran = ended.start > 0 && ended.end > ended.start;
   if (job.preempted) return ended.restart == job.restart;
   if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.resettle || job.phase == Phase::kEnded)
@@ -47,16 +47,16 @@ bool Market::await_preemptor(Job& job, const market_job_t& ended) {
   job.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
                                std::string(or_empty(ended.tres_alloc))};
   if (ended.alloc_count > 0)
-    job.placement = placement_of(ended.allocs, ended.alloc_count, cluster_.nodes());
+    job.placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   wants_preemptors_ = true;
   return true;
 }
 
-void Market::judge_preemptions(const market_job_t* jobs, std::size_t count, Time now) {
+void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, Time now) {
   if (!wants_preemptors_) return;
   wants_preemptors_ = false;
   std::vector<Job*> preempted;
-  for (auto& [id, job] : jobs_) {
+  for (auto& [id, job] : site_.jobs.all()) {
     if (job.preempted) preempted.push_back(&job);
   }
   std::sort(preempted.begin(), preempted.end(),
@@ -67,7 +67,7 @@ void Market::judge_preemptions(const market_job_t* jobs, std::size_t count, Time
 
 // Slurm marks whom it makes room for when it begins to, which is just before the end or, with a
 // time of grace, some time before. Gang scheduling sets no mark: then it is who started there.
-bool Market::is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const {
+bool Settlement::is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const {
   const Time end = job.preempted->end;
   Time latest = 0;
   bool for_own = false;
@@ -82,7 +82,7 @@ bool Market::is_for_own(const Job& job, const market_job_t* jobs, std::size_t co
     latest = other.since;
   }
   if (latest != 0) return for_own;
-  const std::vector<Node>& nodes = cluster_.nodes();
+  const std::vector<Node>& nodes = site_.cluster.nodes();
   return std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
     return seen.state == MARKET_JOB_RUNNING && seen.job_id != job.id && seen.start >= end - kSkew &&
            is_own(job, seen.uid, or_empty(seen.account)) &&
@@ -90,7 +90,7 @@ bool Market::is_for_own(const Job& job, const market_job_t* jobs, std::size_t co
   });
 }
 
-void Market::settle_preempted(Job& job, bool for_own, Time now) {
+void Settlement::settle_preempted(Job& job, bool for_own, Time now) {
   job.preempted->for_own = for_own;
   const PreemptedRun run = *job.preempted;
   market_job_t ended{};
@@ -102,19 +102,19 @@ void Market::settle_preempted(Job& job, bool for_own, Time now) {
   ended.suspended_s = run.suspended;
   ended.tres_alloc = run.tres.c_str();
   settle(job, ended, now);
-  if (!in_pass_) return;
-  orders_.add(MARKET_SET_NOTE, job.id).text = orders_.keep(job.settled_note);
+  if (!site_.in_pass) return;
+  site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(job.settled_note);
   if (std::string bill = wanted_bill(job.bid.request.partition, job.settled_note); !bill.empty())
-    orders_.add(MARKET_SET_BILL, job.id).text = orders_.keep(std::move(bill));
+    site_.orders.add(MARKET_SET_BILL, job.id).text = site_.orders.keep(std::move(bill));
 }
 
 // A run that its owner's other job suspends is not late by the cluster's fault.
-void Market::see_own_suspensions(const market_job_t* jobs, std::size_t count) {
-  const std::vector<Node>& nodes = cluster_.nodes();
+void Settlement::see_own_suspensions(const market_job_t* jobs, std::size_t count) {
+  const std::vector<Node>& nodes = site_.cluster.nodes();
   for (std::size_t i = 0; i < count; ++i) {
     if (jobs[i].state != MARKET_JOB_SUSPENDED) continue;
-    const auto found = jobs_.find(jobs[i].job_id);
-    if (found == jobs_.end() || found->second.missed) continue;
+    const auto found = site_.jobs.all().find(jobs[i].job_id);
+    if (found == site_.jobs.all().end() || found->second.missed) continue;
     Job& job = found->second;
     job.missed = std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
       return seen.state == MARKET_JOB_RUNNING && is_own(job, seen.uid, or_empty(seen.account)) &&

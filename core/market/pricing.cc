@@ -43,9 +43,9 @@ Time next_try(const Bookings& bookings, Time start, int tried) {
 // With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
 // the prices do not depend on the report, so the report only picks one of the posted pairs, and the
 // true value picks the pair that is truly best for its owner.
-Market::Found Market::find(const Request& request, const Wish& wish, Time now) const {
+Market::Found Offers::find(const Request& request, const Wish& wish, Time now) const {
   Found found;
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   const Time slack = exchange.settings.start_slack;
   const PriceList list = exchange.price_list(request, now);
   const Time first = std::max(request.earliest, now);
@@ -94,36 +94,36 @@ Market::Found Market::find(const Request& request, const Wish& wish, Time now) c
     }
     const Time end = start + request.duration + slack;
     auto placement =
-        cluster_.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
+        site_.cluster.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
     if (placement) {
       found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
                             free_after_of(list, k)};
       break;
     }
-    full.add(start, next_try(cluster_.bookings(), start, tried));
+    full.add(start, next_try(site_.cluster.bookings(), start, tried));
   }
   return found;
 }
 
 // The same choice for one more of the same bid, when it is still the best: what is sold makes no
 // price fall and no room, so it is while its own price has not moved. Far cheaper than a search.
-std::optional<Market::Choice> Market::once_more(const Request& request, const Choice& last,
+std::optional<Market::Choice> Offers::once_more(const Request& request, const Choice& last,
                                                 Time now) const {
   Request narrow = request;
   narrow.earliest = last.start;
   narrow.deadline = last.start + request.duration;
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   const PriceList list = exchange.price_list(narrow, now);
   if (list.credits.empty() || !std::isfinite(list.credits.front())) return std::nullopt;
   const auto price = Money::from_credits(list.credits.front());
   if (!price || *price != last.price) return std::nullopt;
   const Time end = last.start + request.duration + exchange.settings.start_slack;
-  auto placement = cluster_.plan().place(request.demand.shape, request.partition, last.start, end);
+  auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
   return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
 }
 
-Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
+Market::Wish Offers::wish_for(const Bid& bid, Time bid_made) const {
   Wish wish;
   if (bid.worth.value) {
     wish.prefer = Prefer::kValue;
@@ -133,18 +133,18 @@ Market::Wish Market::wish_for(const Bid& bid, Time bid_made) const {
   return wish;
 }
 
-bool Market::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
+bool Offers::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
   if (bid.worth.budget) return choice.price <= *bid.worth.budget;
-  const Time slack = exchange_of(bid.request).settings.start_slack;
+  const Time slack = site_.exchange_of(bid.request).settings.start_slack;
   const Time completion = choice.start + bid.request.duration + slack;
   return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
          choice.price.credits();
 }
 
-std::optional<Market::Choice> Market::earliest_place(const Request& request, Time from, Time until,
+std::optional<Market::Choice> Offers::earliest_place(const Request& request, Time from, Time until,
                                                      const std::string& ignore,
                                                      const StartSpans* closed) const {
-  const Time slack = exchange_of(request).settings.start_slack;
+  const Time slack = site_.exchange_of(request).settings.start_slack;
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
     if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
@@ -153,9 +153,9 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
     }
     const Time end = start + request.duration + slack;
     auto placement =
-        cluster_.plan().place(request.demand.shape, request.partition, start, end, ignore);
+        site_.cluster.plan().place(request.demand.shape, request.partition, start, end, ignore);
     if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = next_try(cluster_.bookings(), start, step);
+    const Time next = next_try(site_.cluster.bookings(), start, step);
     if (next == start) break;
     start = next;
   }
@@ -164,23 +164,23 @@ std::optional<Market::Choice> Market::earliest_place(const Request& request, Tim
 
 // A deadline by which the whole draft is within its budget; of the earliest places that are, so
 // that it is near, and tried out, as a search by that deadline may choose others.
-std::optional<std::string> Market::later_deadline(const Draft& draft, Time now) {
+std::optional<std::string> Admission::later_deadline(const Draft& draft, Time now) {
   if (draft.wanted_deadline == 0) return std::nullopt;
   Draft later = draft;
   Request& request = later.bid.request;
-  const MarketSettings& settings = exchange_of(request).settings;
+  const MarketSettings& settings = site_.exchange_of(request).settings;
   request.deadline = std::max(request.deadline, now + settings.horizon - settings.start_slack);
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = draft.bid.worth.budget;
-  const auto trial = try_out(later, wish, now);
+  const auto trial = site_.offers.try_out(later, wish, now);
   if (!trial) return std::nullopt;
   const Time done = trial->last_start + request.duration + settings.start_slack;
   const Time minute = (done + 59) / 60 * 60;
   Money dearest = trial->dearest;
   if (draft.tasks > 1) {
     request.deadline = minute - settings.start_slack;
-    const auto again = try_out(later, Wish{}, now);
+    const auto again = site_.offers.try_out(later, Wish{}, now);
     if (!again) return std::nullopt;
     dearest = again->dearest;
   }
@@ -189,13 +189,13 @@ std::optional<std::string> Market::later_deadline(const Draft& draft, Time now) 
   return fmt::format("--deadline={} ({})", when, dearest.to_string());
 }
 
-std::optional<std::string> Market::shorter_limit(const Draft& draft, Time now) {
+std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now) {
   for (const int quarters : {3, 2, 1}) {
     Draft shorter = draft;
     Request& request = shorter.bid.request;
     request.duration = request.duration * quarters / 4 / 60 * 60;
     if (request.duration < 60) break;
-    const auto trial = try_out(shorter, Wish{}, now);
+    const auto trial = site_.offers.try_out(shorter, Wish{}, now);
     if (!trial) continue;
     return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
   }
@@ -203,12 +203,12 @@ std::optional<std::string> Market::shorter_limit(const Draft& draft, Time now) {
 }
 
 // Each alternative is a real quote, for all tasks of an array, that would pass now.
-std::string Market::alternatives(const Draft& draft, Time now) {
+std::string Admission::alternatives(const Draft& draft, Time now) {
   if (!draft.bid.worth.budget) return "";
   std::vector<std::string> offers;
   Draft richer = draft;
   richer.bid.worth.budget = Money::from_micro(INT64_MAX);
-  if (const auto trial = try_out(richer, Wish{}, now);
+  if (const auto trial = site_.offers.try_out(richer, Wish{}, now);
       trial && trial->dearest > *draft.bid.worth.budget)
     offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
   if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));

@@ -47,29 +47,29 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
 
 }  // namespace
 
-bool Market::wants_count(std::uint32_t job_id, std::string_view note) const {
+bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) const {
   const bool any_posted =
-      std::any_of(exchanges_.begin(), exchanges_.end(),
+      std::any_of(site_.exchanges.begin(), site_.exchanges.end(),
                   [](const auto& exchange) { return exchange->auction == nullptr; });
-  if (!has_config_ || !any_posted) return false;
-  const auto job = jobs_.find(job_id);
-  if (job != jobs_.end()) {
-    if (exchange_of(job->second).auction != nullptr) return false;
+  if (!site_.has_config || !any_posted) return false;
+  const auto job = site_.jobs.all().find(job_id);
+  if (job != site_.jobs.all().end()) {
+    if (site_.exchange_of(job->second).auction != nullptr) return false;
     const Phase phase = job->second.phase;
-    return job->second.count_due && job->second.count_at <= last_pass_ &&
+    return job->second.count_due && job->second.count_at <= site_.last_pass &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
   }
   const auto known = read_note(note);
   if (!known || known->settled) return false;
-  const auto provisional = provisionals_.find(known->token);
-  return provisional == provisionals_.end() || provisional->second.counted_cpus == 0;
+  const auto provisional = site_.jobs.provisionals().find(known->token);
+  return provisional == site_.jobs.provisionals().end() || provisional->second.counted_cpus == 0;
 }
 
 // An owner's change of a job that no pass has seen yet would otherwise look like Slurm's.
-void Market::note_change(const market_change_t& change, Time now) {
+void Confirmation::note_change(const market_change_t& change, Time now) {
   if (change.is_operator && change.uid != change.owner_uid) return;
-  const auto known = jobs_.find(change.job_id);
-  if (known != jobs_.end()) {
+  const auto known = site_.jobs.all().find(change.job_id);
+  if (known != site_.jobs.all().end()) {
     known->second.owner_changed = true;
     if (known->second.array_job_id != 0) changed_arrays_.insert(known->second.array_job_id);
     return;
@@ -81,19 +81,19 @@ void Market::note_change(const market_change_t& change, Time now) {
 }
 
 /// Whether its owner changed the job before it was seen.
-bool Market::changed_early(const Job& job) const {
+bool Confirmation::changed_early(const Job& job) const {
   return early_changes_.contains(job.id) ||
          (job.array_job_id != 0 && early_changes_.contains(job.array_job_id));
 }
 
 // Whether the job is larger, longer, later or elsewhere than what was sold.
-bool Market::needs_more(const Request& sold, Time start, const market_job_t& seen) const {
+bool Confirmation::needs_more(const Request& sold, Time start, const market_job_t& seen) const {
   const std::string_view partition = or_empty(seen.partition);
   if (!partition.empty() && partition != sold.partition) return true;
   if (static_cast<Time>(seen.time_limit_min) * 60 > sold.duration || seen.begin > start)
     return true;
   // What cannot be counted is left to Slurm's own count.
-  const auto demand = demand_for(size_options(seen.size), sold.partition);
+  const auto demand = site_.demand_for(size_options(seen.size), sold.partition);
   if (!demand) return false;
   if (!same_nodes(demand->shape, sold.demand.shape)) return true;
   return std::any_of(demand->tres.begin(), demand->tres.end(), [&](const auto& entry) {
@@ -105,28 +105,28 @@ bool Market::needs_more(const Request& sold, Time start, const market_job_t& see
 
 // What its owner changed since the acceptance is priced anew; what Slurm, which knows defaults that
 // the submission did not show, or a site's plugin made of it gets a place at the price told.
-void Market::settle_terms(Job& job, const market_job_t& seen, Time now) {
+void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
   if (changed_early(job)) {
     const auto request = request_of(seen, job.bid.request, true);
     const bool is_later = seen.begin > job.terms.start;
     if (request && (is_later || !same_price_basis(*request, job.bid.request))) {
       job.told = false;
-      renegotiate(job, *request, job.terms.start, now);
+      site_.offers.renegotiate(job, *request, job.terms.start, now);
       return;
     }
   } else if (needs_more(job.bid.request, job.terms.start, seen)) {
     if (const auto request = request_of(seen, job.bid.request, true)) {
-      move_at_told_price(job, *request, now);
+      site_.offers.move_at_told_price(job, *request, now);
       return;
     }
   }
-  set_lien(job, job.terms.price);
-  teach(job, now);
+  site_.set_lien(job, job.terms.price);
+  site_.lessons.teach(job, now);
 }
 
 // Slurm's own count of the CPUs. Where it is more than what was sold, the submission was counted
 // wrongly, and the difference is the site's.
-void Market::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, std::uint32_t nodes,
+void Confirmation::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, std::uint32_t nodes,
                         Time now) {
   if (!job.count_due || cpus == 0 || job.terms.auctioned()) return;
   if (cpus == MARKET_UNCOUNTABLE) {
@@ -146,11 +146,11 @@ void Market::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, 
   if (job.phase == Phase::kWaiting) {
     job.bid.request = std::move(*request);
   } else {
-    move_at_told_price(job, *request, now);
+    site_.offers.move_at_told_price(job, *request, now);
   }
 }
 
-void Market::note_undersold(const Job& job, std::int64_t sold) {
+void Confirmation::note_undersold(const Job& job, std::int64_t sold) {
   ++undersold_jobs_;
   last_undersold_ = fmt::format(
       "job {}: Slurm takes {} CPUs, its submission was counted as {}; the difference "
@@ -158,99 +158,18 @@ void Market::note_undersold(const Job& job, std::int64_t sold) {
       job.id, job.counted_cpus, sold);
   const bool is_said = job.array_job_id != 0 && job.array_job_id == undersold_array_;
   undersold_array_ = job.array_job_id;
-  if (!is_said) log_(LogLevel::kError, last_undersold_);
+  if (!is_said) site_.log(LogLevel::kError, last_undersold_);
 }
 
 // As few nodes and as large tasks as Slurm used, where the cluster has such a place.
-void Market::raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const {
+void Confirmation::raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const {
   if (job.counted_cpus == 0) return;
   Demand tight = request.demand;
   raise_to(tight, job.counted_cpus, job.counted_nodes, tasks);
-  if (!cluster_.plan().fits_empty(tight.shape, request.partition))
+  if (!site_.cluster.plan().fits_empty(tight.shape, request.partition))
     raise_to(request.demand, job.counted_cpus, 0, 0);
   else
     request.demand = std::move(tight);
-}
-
-// The price that was told, or less: at the best start, or where that has no price at any that has a
-// place.
-void Market::keep_told(const Job& job, Found& found, Time now) const {
-  if (!job.told) return;
-  const Request& request = job.bid.request;
-  if (!found.choice) {
-    const Time from = std::max(now, request.earliest);
-    const StartSpans closed = closed_by_sisters(job);
-    found.choice = earliest_place(request, from, request.deadline - request.duration,
-                                  booking_key(job), &closed);
-    if (found.choice) found.choice->price = job.terms.price;
-  }
-  if (found.choice) found.choice->price = std::min(found.choice->price, job.terms.price);
-}
-
-// A place for the job as it is now, at its start where that can still be had, at the price that its
-// owner was told.
-bool Market::move_at_told_price(Job& job, const Request& request, Time now) {
-  if (exchange_of(request).auction != nullptr || job.terms.auctioned())
-    return renegotiate(job, request, job.terms.start, now);
-  if (job.missed) {  // its owner let its start pass: its price will be asked for again
-    job.bid.request = request;
-    return false;
-  }
-  unplace(job, now);
-  unreserve(job);
-  job.terms.promised_end += request.duration - job.bid.request.duration;
-  job.bid.request = request;
-  const Time from = std::max(now, request.earliest);
-  const std::string own = booking_key(job);
-  std::optional<Choice> choice;
-  const StartSpans closed = closed_by_sisters(job);
-  if (job.terms.start >= from)
-    choice = earliest_place(request, job.terms.start, job.terms.start, own, &closed);
-  if (!choice) {
-    const Time last = std::max(from, request.deadline - request.duration);
-    choice = earliest_place(request, from, last, own, &closed);
-  }
-  if (!choice) {
-    hold(job, Cause::kResources, job.terms.price, now);
-    return false;
-  }
-  place(job, std::move(*choice));
-  job.phase = Phase::kConfirmed;
-  job.cause = Cause::kNone;
-  set_lien(job, job.terms.price);
-  teach(job, now);
-  job.note_due = true;
-  return true;
-}
-
-// Slurm did not start the job at its planned start or cannot: others get the place, and the job is
-// planned again, a few times and each time after a longer wait, then held.
-void Market::give_up_start(Job& job, std::string_view why, Time now) {
-  unplace(job, now);
-  unreserve(job);
-  job.bound_at = 0;
-  job.start_failure = why;
-  const Partition* partition = cluster_.find_partition(job.bid.request.partition);
-  const bool may_start = partition != nullptr && partition->up;
-  if (may_start || job.start_failures == 0) ++job.start_failures;
-  log_(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
-                                    job.id, job.start_failures, why));
-  if (job.start_failures > kStartAttempts)
-    return hold(job, Cause::kNotStarted, job.terms.price, now);
-  job.cause = Cause::kNotStarted;
-  job.not_before = now + std::min(kLongestWait, patience(job) << (job.start_failures - 1));
-  job.retry_at = 0;
-}
-
-// How long a job keeps its place although Slurm does not start it: three times what start-up and
-// clean-up are planned to take, for jobs on the same nodes that must be killed first.
-Time Market::patience(const Job& job) const {
-  return std::max(kLeastPatience, 3 * exchange_of(job).settings.start_slack);
-}
-
-void Market::give_up_late_start(Job& job, Time now) {
-  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience(job)) return;
-  give_up_start(job, fmt::format("Slurm did not start it within {} s", patience(job)), now);
 }
 
 }  // namespace market

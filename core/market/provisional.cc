@@ -40,7 +40,7 @@ bool is_gone(const Provisional& provisional, std::uint64_t pass, Time now) {
 
 }  // namespace
 
-void Market::keep_provisional(Provisional provisional) {
+void JobBook::keep_provisional(Provisional provisional) {
   provisional_tasks_ += provisional.tasks.size();
   ++unseen_[provisional.bid.uid].open;
   tickets_.emplace(provisional.ticket, provisional.token);
@@ -48,13 +48,13 @@ void Market::keep_provisional(Provisional provisional) {
   provisionals_.emplace(std::move(token), std::move(provisional));
 }
 
-void Market::submission_over(std::uint64_t ticket) {
+void JobBook::submission_over(std::uint64_t ticket) {
   const auto token = tickets_.find(ticket);
   if (token == tickets_.end()) return;
   provisionals_.at(token->second).over = true;
 }
 
-void Market::forget_provisional(const std::string& token) {
+void JobBook::forget_provisional(const std::string& token) {
   const auto entry = provisionals_.find(token);
   if (entry == provisionals_.end()) return;
   tickets_.erase(entry->second.ticket);
@@ -62,31 +62,31 @@ void Market::forget_provisional(const std::string& token) {
   provisionals_.erase(entry);
 }
 
-void Market::drop_provisional(const std::string& token) {
-  const auto entry = provisionals_.find(token);
-  if (entry == provisionals_.end()) return;
+void Confirmation::drop_provisional(const std::string& token) {
+  const auto entry = site_.jobs.provisionals().find(token);
+  if (entry == site_.jobs.provisionals().end()) return;
   Provisional& provisional = entry->second;
   for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
     const Provisional::Task& task = provisional.tasks[i];
     if (task.claimed) continue;
     --provisional_tasks_;
     if (!task.funded) continue;
-    cluster_.bookings().cancel(booking_key(token, i));
-    if (!task.terms.auctioned() && trades(provisional.bid.request.partition))
-      exchange_of(provisional.bid.request)
+    site_.cluster.bookings().cancel(booking_key(token, i));
+    if (!task.terms.auctioned() && site_.trades(provisional.bid.request.partition))
+      site_.exchange_of(provisional.bid.request)
           .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
-    accounts_.give_back(provisional.bid.account, task.terms.price);
+    site_.accounts.give_back(provisional.bid.account, task.terms.price);
   }
-  forget_provisional(token);
+  site_.jobs.forget_provisional(token);
 }
 
-void Market::drop_provisionals(Time now) {
+void Confirmation::drop_provisionals(Time now) {
   std::vector<std::string> gone;
-  for (const auto& [token, provisional] : provisionals_) {
-    if (is_gone(provisional, pass_number_, now)) gone.push_back(token);
+  for (const auto& [token, provisional] : site_.jobs.provisionals()) {
+    if (is_gone(provisional, site_.pass_number, now)) gone.push_back(token);
   }
   for (const std::string& token : gone) {
-    const Provisional& provisional = provisionals_.at(token);
+    const Provisional& provisional = site_.jobs.provisionals().at(token);
     if (provisional.seen_pass == 0) {
       UnseenBids& unseen = unseen_[provisional.bid.uid];
       if (unseen.dropped++ == 0) unseen.since = now;
@@ -101,7 +101,7 @@ void Market::drop_provisionals(Time now) {
   });
 }
 
-std::optional<std::string> Market::too_many_unseen(std::uint32_t uid, Time now) {
+std::optional<std::string> JobBook::too_many_unseen(std::uint32_t uid, Time now) {
   const auto entry = unseen_.find(uid);
   if (entry == unseen_.end()) return std::nullopt;
   const UnseenBids& unseen = entry->second;

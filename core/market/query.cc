@@ -88,7 +88,7 @@ void take_default_memory(const market_size_t& asker, SizeOptions& size) {
 
 }  // namespace
 
-Answer Market::answer_query(const market_submission_t& asker, Time now) {
+Answer Desk::answer_query(const market_submission_t& asker, Time now) {
   const std::string_view text = or_empty(asker.query);
   Json result;
   const Json ask = text.size() > kLongestQuery ? Json() : Json::parse(text, nullptr, false);
@@ -122,7 +122,7 @@ Answer Market::answer_query(const market_submission_t& asker, Time now) {
 
 // What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
 // those above "after", so many that the answer fits.
-nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
+nlohmann::ordered_json Desk::query_liens(const nlohmann::ordered_json& ask,
                                            const market_submission_t& asker) const {
   using Json = nlohmann::ordered_json;
   if (!asker.is_operator) return Json{{"ok", false}, {"error", "only operators may see all liens"}};
@@ -130,7 +130,7 @@ nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
   const auto after = given != ask.end() && given->is_number_unsigned() ? given->get<std::uint64_t>()
                                                                        : std::uint64_t{0};
   std::vector<const Job*> jobs;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : site_.jobs.all()) {
     if (id > after && job.lien != Money()) jobs.push_back(&job);
   }
   std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
@@ -145,18 +145,18 @@ nlohmann::ordered_json Market::query_liens(const nlohmann::ordered_json& ask,
   return Json{{"ok", true},
               {"liens", liens},
               {"more", jobs.size() > kLiensInAnAnswer},
-              {"recovering", accounts_.recovering()},
+              {"recovering", site_.accounts.recovering()},
               {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
 }
 
-double Market::billing_of(const MarketSettings& settings, const Tres& tres) const {
-  return billing_units_of(settings, tres, sold_tres_);
+double Site::billing_of(const MarketSettings& settings, const Tres& tres) const {
+  return billing_units_of(settings, tres, sold_tres);
 }
 
-Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
-  const auto partition = check_partition(text_of(ask, "partition"));
+Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  const auto partition = admission_.check_partition(text_of(ask, "partition"));
   if (!partition) return failure(partition.error().text);
-  const auto limit = check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+  const auto limit = admission_.check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
                                           (number_of(ask, "time_limit_s") + 59) / 60, UINT32_MAX)),
                                       **partition);
   if (!limit) return failure(limit.error().text);
@@ -172,22 +172,22 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
       return failure(fmt::format("--{}={}: {}", key, printable(text), parsed.error().text));
     *time = *parsed;
   }
-  if (auto window = check_window(request, begin, deadline, now); !window)
+  if (auto window = admission_.check_window(request, begin, deadline, now); !window)
     return failure(window.error().text);
   SizeOptions size = size_of(ask);
   size.memory_named = names_memory(size);
   if (!size.memory_named) take_default_memory(asker.size, size);
-  auto demand = demand_for(size, request.partition);
+  auto demand = site_.demand_for(size, request.partition);
   if (!demand) return failure(demand.error().text);
   request.demand = std::move(*demand);
-  if (auto misfit = fit_reason(request.demand.shape, request.partition, cluster_.plan()))
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
     return failure(*misfit);
   bool chosen = false;
   const std::string named = lower_case(text_of(ask, "account"));
-  const auto payer = check_account(named, asker, chosen);
+  const auto payer = admission_.check_account(named, asker, chosen);
   std::string account = payer ? *payer : std::string();
-  if (!payer && may_see(named, asker) && accounts_.exists(named)) account = named;
-  Json answer = exchange_of(request).auction != nullptr
+  if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named)) account = named;
+  Json answer = site_.exchange_of(request).auction != nullptr
                     ? auction_quote(request, account, now)
                     : quote_table(request, deadline, account, now);
   if (!named.empty() && account.empty() && answer["ok"] == true) {
@@ -198,11 +198,11 @@ Json Market::query_quote(const Json& ask, const market_submission_t& asker, Time
   return answer;
 }
 
-Json Market::quote_table(const Request& request, Time deadline, const std::string& account,
+Json Desk::quote_table(const Request& request, Time deadline, const std::string& account,
                          Time now) const {
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   const MarketSettings& settings = exchange.settings;
-  const double billing = billing_of(request);
+  const double billing = site_.billing_of(request);
   const double hours = static_cast<double>(request.duration) / 3600.0;
   Request later = request;
   later.deadline = now + settings.horizon - settings.start_slack;
@@ -222,12 +222,12 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
     if (rows.size() > 0 && !(found.choice->price < rows.back().choice.price)) return;
     rows.push_back({std::move(when), std::move(note), std::move(*found.choice)});
   };
-  add("now", "", find(request, earliest, now));
+  add("now", "", site_.offers.find(request, earliest, now));
   if (deadline != 0) {
     add("by deadline", "cheapest by " + format_time_short(deadline, now),
-        find(request, Wish{}, now));
+        site_.offers.find(request, Wish{}, now));
   }
-  add("later", "cheapest in " + time_limit_text(settings.horizon), find(later, Wish{}, now));
+  add("later", "cheapest in " + time_limit_text(settings.horizon), site_.offers.find(later, Wish{}, now));
   if (rows.empty()) return failure("no start with free nodes is for sale in this window");
 
   Json table = Json::array();
@@ -265,7 +265,7 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
               {"floor", short_number(settings.floor_price)},
               {"cap", short_number(settings.cap_price)}};
   if (!account.empty()) {
-    const Money available = accounts_.available(account);
+    const Money available = site_.accounts.available(account);
     answer["account"] = account;
     answer["available"] = available.to_string();
     answer["remaining"] = (available - cheapest).to_string();
@@ -276,28 +276,10 @@ Json Market::quote_table(const Request& request, Time deadline, const std::strin
   return answer;
 }
 
-Job* Market::find_job(std::string_view name) {
-  std::uint32_t id = 0, task = 0;
-  const char* end = name.data() + name.size();
-  const auto first = std::from_chars(name.data(), end, id);
-  if (first.ec != std::errc()) return nullptr;
-  if (first.ptr == end) {
-    const auto found = jobs_.find(id);
-    return found == jobs_.end() ? nullptr : &found->second;
-  }
-  if (*first.ptr != '_') return nullptr;
-  const auto second = std::from_chars(first.ptr + 1, end, task);
-  if (second.ec != std::errc() || second.ptr != end) return nullptr;
-  for (auto& [key, job] : jobs_) {
-    if (job.array_job_id == id && job.array_task_id == task) return &job;
-  }
-  return nullptr;
-}
-
-Json Market::query_why(const Json& ask, const market_submission_t& asker, Time now) {
+Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
-  const Job* job = find_job(name);
-  if (job == nullptr || (job->bid.uid != asker.uid && !may_see(job->bid.account, asker))) {
+  const Job* job = site_.jobs.find_job(name);
+  if (job == nullptr || (job->bid.uid != asker.uid && !admission_.may_see(job->bid.account, asker))) {
     return failure(
         fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
                     "yours nor of an account of yours",
@@ -306,7 +288,7 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
   std::string code;
   const std::string sentence = explain(*job, now, code);
   const double hours =
-      billing_of(job->bid.request) * static_cast<double>(job->bid.request.duration) / 3600.0;
+      site_.billing_of(job->bid.request) * static_cast<double>(job->bid.request.duration) / 3600.0;
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
   if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
     text += fmt::format(
@@ -324,7 +306,7 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
               {"lien", job->lien.to_string()}};
   if (job->phase == Phase::kWaiting) {
     answer["needs"] = job->needed.to_string();
-    answer["available"] = accounts_.available(job->bid.account).to_string();
+    answer["available"] = site_.accounts.available(job->bid.account).to_string();
   } else if (!job->terms.auctioned()) {
     answer["start"] = job->terms.start;
     answer["completes"] = job->terms.promised_end;
@@ -334,18 +316,18 @@ Json Market::query_why(const Json& ask, const market_submission_t& asker, Time n
   return answer;
 }
 
-Json Market::query_prices(const Json& ask, Time now) {
-  const auto partition = check_partition(text_of(ask, "partition"));
+Json Desk::query_prices(const Json& ask, Time now) {
+  const auto partition = admission_.check_partition(text_of(ask, "partition"));
   if (!partition) return failure(partition.error().text);
   Request request;
   request.partition = (*partition)->name;
-  const Exchange& exchange = exchange_of(request);
+  const Exchange& exchange = site_.exchange_of(request);
   const MarketSettings& settings = exchange.settings;
   request.earliest = (now + settings.slot - 1) / settings.slot * settings.slot;
   request.duration = 3600;
   request.deadline = now + std::min<Time>(settings.horizon, 25 * 3600);
   request.demand.tres = {{"cpu", 1}};
-  const double billing = billing_of(request);
+  const double billing = site_.billing_of(request);
   const PriceList list = exchange.price_list(request, now);
   Json rows = Json::array();
   std::string text =
@@ -369,24 +351,24 @@ Json Market::query_prices(const Json& ask, Time now) {
               {"cap", short_number(settings.cap_price)}};
 }
 
-Json Market::query_balance(const market_submission_t& asker) {
+Json Desk::query_balance(const market_submission_t& asker) {
   Json accounts = Json::array();
   std::string text =
       fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
-  for (const std::string& name : accounts_to_see(asker)) {
-    const std::string posted = accounts_.funds().posted(name).to_string(),
-                      liens = accounts_.funds().liens(name).to_string();
-    const std::string available = accounts_.available(name).to_string();
+  for (const std::string& name : admission_.accounts_to_see(asker)) {
+    const std::string posted = site_.accounts.funds().posted(name).to_string(),
+                      liens = site_.accounts.funds().liens(name).to_string();
+    const std::string available = site_.accounts.available(name).to_string();
     accounts.push_back(
         Json{{"account", name}, {"balance", posted}, {"liens", liens}, {"available", available}});
     text += fmt::format("\n{:<16}{:>14}{:>14}{:>14}", name, posted, liens, available);
   }
-  return Json{{"ok", true}, {"text", text}, {"accounts", accounts}, {"currency", config_.currency}};
+  return Json{{"ok", true}, {"text", text}, {"accounts", accounts}, {"currency", site_.config.currency}};
 }
 
-Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
+Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
-  Job* job = find_job(name);
+  Job* job = site_.jobs.find_job(name);
   const bool is_theirs = job != nullptr && (asker.is_operator || job->bid.uid == asker.uid);
   if (!is_theirs || job->phase == Phase::kEnded)
     return failure(
@@ -396,7 +378,7 @@ Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time
     return failure("give --budget or --value, one of them");
   const auto worth = parse_worth(texts.budget, texts.value);
   if (!worth) return failure(worth.error().text);
-  if (const auto refusal = rebid(*job, *worth, texts, now)) return failure(*refusal);
+  if (const auto refusal = admission_.rebid(*job, *worth, texts, now)) return failure(*refusal);
   std::string code;
   const std::string sentence = explain(*job, now, code);
   return Json{
@@ -409,12 +391,12 @@ Json Market::query_rebid(const Json& ask, const market_submission_t& asker, Time
 
 // What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;
 // of an auction what its runs spend in an hour.
-void Market::add_price_level(const Exchange& exchange, Time now, Json& market) const {
+void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) const {
   const MarketSettings& settings = exchange.settings;
   if (exchange.auction != nullptr) {
     double spent = 0;
-    for (const auto& [id, job] : jobs_) {
-      if (job.phase == Phase::kRunning && job.rated && auction_of(job) == exchange.auction)
+    for (const auto& [id, job] : site_.jobs.all()) {
+      if (job.phase == Phase::kRunning && job.rated && site_.auctions.auction_of(job) == exchange.auction)
         spent += job.standing.rate;
     }
     market["spent_per_hour"] = spent * 3600;
@@ -425,7 +407,7 @@ void Market::add_price_level(const Exchange& exchange, Time now, Json& market) c
   request.duration = 3600;
   request.earliest = now;
   request.deadline = now + settings.horizon;
-  const double billing = billing_of(settings, request.demand.tres);
+  const double billing = site_.billing_of(settings, request.demand.tres);
   const PriceList list = exchange.prices.prices(request, now);
   if (list.credits.empty() || !(billing > 0)) return;
   const double cheapest = *std::min_element(list.credits.begin(), list.credits.end());
@@ -434,14 +416,14 @@ void Market::add_price_level(const Exchange& exchange, Time now, Json& market) c
 }
 
 // Each market with its rule, its partitions, its live bids and its price level.
-Json Market::query_markets(Time now) const {
+Json Desk::query_markets(Time now) const {
   Json markets = Json::array();
-  for (const auto& exchange : exchanges_) {
+  for (const auto& exchange : site_.exchanges) {
     std::size_t live = 0;
-    for (const auto& [id, job] : jobs_)
-      live += job.phase != Phase::kEnded && &exchange_of(job) == exchange.get();
+    for (const auto& [id, job] : site_.jobs.all())
+      live += job.phase != Phase::kEnded && &site_.exchange_of(job) == exchange.get();
     Json partitions = Json::array();
-    for (const Partition& partition : cluster_.partitions()) {
+    for (const Partition& partition : site_.cluster.partitions()) {
       if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
     }
     Json market{{"name", exchange->settings.name},
@@ -454,24 +436,24 @@ Json Market::query_markets(Time now) const {
   return Json{{"ok", true}, {"markets", std::move(markets)}};
 }
 
-Json Market::query_status(const market_submission_t& asker, Time now) {
+Json Desk::query_status(const market_submission_t& asker, Time now) {
   std::size_t waiting = 0, running = 0, confirmed = 0;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : site_.jobs.all()) {
     waiting += job.phase == Phase::kWaiting;
     running += job.phase == Phase::kRunning;
     confirmed += job.phase == Phase::kConfirmed;
   }
   std::uint64_t priced = 0;
-  for (const auto& exchange : exchanges_) priced += exchange->prices.priced();
+  for (const auto& exchange : site_.exchanges) priced += exchange->prices.priced();
   const bool usable = ready();
   std::string text =
       usable ? fmt::format(
                    "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
                    "entries to write",
-                   rules_text(), confirmed, waiting, running,
-                   last_pass_ == 0 ? 0 : now - last_pass_, last_pass_ms_, accounts_.unwritten())
-             : std::string("not available: ") + (!has_config_     ? "market.conf cannot be read"
-                                                 : !books_usable_ ? "the ledger cannot be used"
+                   site_.rules_text(), confirmed, waiting, running,
+                   site_.last_pass == 0 ? 0 : now - site_.last_pass, last_pass_ms_, site_.accounts.unwritten())
+             : std::string("not available: ") + (!site_.has_config     ? "market.conf cannot be read"
+                                                 : !site_.books_usable ? "the ledger cannot be used"
                                                                   : "starting");
   if (asker.is_operator && !ledger_error_.empty()) text += fmt::format(" ({})", ledger_error_);
   if (ledger_gone_at_ != 0)
@@ -488,7 +470,7 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
   return Json{{"ok", true},
               {"text", text + refused},
               {"usable", usable},
-              {"cluster", cluster_name_},
+              {"cluster", site_.cluster_name},
               {"config_refused", !config_error_.empty()},
               {"priced", priced},
               {"undersold", undersold_jobs_},
@@ -496,10 +478,10 @@ Json Market::query_status(const market_submission_t& asker, Time now) {
               {"planned", confirmed},
               {"waiting", waiting},
               {"running", running},
-              {"unwritten", accounts_.unwritten()},
-              {"last_pass", last_pass_},
+              {"unwritten", site_.accounts.unwritten()},
+              {"last_pass", site_.last_pass},
               {"pass_ms", last_pass_ms_},
-              {"rule", has_config_ ? rules_text() : std::string()}};
+              {"rule", site_.has_config ? site_.rules_text() : std::string()}};
 }
 
 }  // namespace market

@@ -16,7 +16,7 @@ constexpr double kRounding = 1e-9;  // rates that differ by less are the same
 }  // namespace
 
 // What a run owes grows by its rate for the seconds it ran since it was last looked at.
-void Market::accrue(Job& job) {
+void Auctions::accrue(Job& job) {
   Accrued& accrued = job.accrued;
   if (!job.rated || job.ran <= accrued.seconds) return;
   accrued.credits += job.standing.rate * static_cast<double>(job.ran - accrued.seconds);
@@ -25,7 +25,7 @@ void Market::accrue(Job& job) {
 }
 
 // What a run owed when its note was last written, if the note is of this very run.
-void Market::resume(Job& job, const Note& note, Time run_start) const {
+void Auctions::resume(Job& job, const Note& note, Time run_start) const {
   if (run_start == 0 || note.run_start != run_start || !note.rate) return;
   job.accrued.credits = note.accrued;
   job.accrued.seconds = note.ran;
@@ -37,12 +37,12 @@ void Market::resume(Job& job, const Note& note, Time run_start) const {
 
 // From the note the run goes on after a crash; while its rate stays that is exact. Also of runs
 // whose rule is in force no more: the last change of their rate may not have been told.
-void Market::keep_rate(Job& job, Time now) {
+void Auctions::keep_rate(Job& job, Time now) {
   Accrued& accrued = job.accrued;
   const double rate = job.standing.rate;
   if (!job.rated) return;
   if (accrued.kept_rate) {
-    const Time every = std::max(exchange_of(job).settings.auction_period, kKeepEvery);
+    const Time every = std::max(site_.exchange_of(job).settings.auction_period, kKeepEvery);
     const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
     if (same || now < accrued.kept_at + every) return;
   }
@@ -52,11 +52,11 @@ void Market::keep_rate(Job& job, Time now) {
 }
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
-void Market::rate_unseen(Job& job, const market_job_t& ended, Time now) {
+void Auctions::rate_unseen(Job& job, const market_job_t& ended, Time now) {
   const Auction* auction = auction_of(job);
   if (auction == nullptr || !auction->priced()) return;
   const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
-  const Placement placement = placement_of(ended.allocs, ended.alloc_count, cluster_.nodes());
+  const Placement placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
   if (job.rated) return;
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself

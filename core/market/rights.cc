@@ -18,24 +18,24 @@ bool holds(const market_accounts_t& accounts, std::string_view name) {
 
 }  // namespace
 
-bool Market::may_spend(std::string_view account, const market_submission_t& asker) const {
-  return accounts_.associations_enforced() ? holds(asker.own, account)
-                                           : accounts_.funds().is_member(account, asker.uid);
+bool Admission::may_spend(std::string_view account, const market_submission_t& asker) const {
+  return site_.accounts.associations_enforced() ? holds(asker.own, account)
+                                           : site_.accounts.funds().is_member(account, asker.uid);
 }
 
-bool Market::may_see(std::string_view account, const market_submission_t& asker) const {
+bool Admission::may_see(std::string_view account, const market_submission_t& asker) const {
   return asker.is_operator || may_spend(account, asker) || holds(asker.coordinated, account) ||
-         accounts_.funds().is_member(account, asker.uid);
+         site_.accounts.funds().is_member(account, asker.uid);
 }
 
-std::vector<std::string> Market::accounts_to_spend_from(const market_submission_t& asker) const {
-  std::vector<std::string> names = accounts_.funds().all();
+std::vector<std::string> Admission::accounts_to_spend_from(const market_submission_t& asker) const {
+  std::vector<std::string> names = site_.accounts.funds().all();
   std::erase_if(names, [&](const std::string& name) { return !may_spend(name, asker); });
   return names;
 }
 
-std::vector<std::string> Market::accounts_to_see(const market_submission_t& asker) const {
-  std::vector<std::string> names = accounts_.funds().all();
+std::vector<std::string> Admission::accounts_to_see(const market_submission_t& asker) const {
+  std::vector<std::string> names = site_.accounts.funds().all();
   std::erase_if(names, [&](const std::string& name) { return !may_see(name, asker); });
   return names;
 }

@@ -8,25 +8,25 @@
 #include "core/market/text.h"
 
 namespace market {
-bool Market::share_nodes(const Partition& a, const Partition& b) const {
-  const std::vector<Node>& nodes = cluster_.nodes();
+bool Desk::share_nodes(const Partition& a, const Partition& b) const {
+  const std::vector<Node>& nodes = site_.cluster.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     return node.partitions.contains(a.name) && node.partitions.contains(b.name);
   });
 }
 
-void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks) const {
-  const MarketSettings& settings = exchange_of(sold.name).settings;
-  for (const Partition& other : cluster_.partitions()) {
+void Desk::add_risks_of(const Partition& sold, std::vector<std::string>& risks) const {
+  const MarketSettings& settings = site_.exchange_of(sold.name).settings;
+  for (const Partition& other : site_.cluster.partitions()) {
     if (!share_nodes(sold, other)) continue;
-    if (cluster_.preempts_by_tier() && sold.rules.preemptable &&
+    if (site_.cluster.preempts_by_tier() && sold.rules.preemptable &&
         other.rules.priority_tier > sold.rules.priority_tier) {
       risks.push_back(fmt::format(
           "jobs of partition {} (PriorityTier={}) preempt jobs with a bid in {} ({}): give {} "
           "PreemptMode=OFF",
           other.name, other.rules.priority_tier, sold.name, sold.rules.priority_tier, sold.name));
     }
-    const bool takes_unbid = !refuses_unbid(other.name);
+    const bool takes_unbid = !site_.refuses_unbid(other.name);
     if (takes_unbid && (other.max_time == 0 || other.max_time > settings.reservation_lead)) {
       risks.push_back(fmt::format(
           "jobs without a bid may run {} in partition {}, longer than planning.reservation_lead "
@@ -48,25 +48,25 @@ void Market::add_risks_of(const Partition& sold, std::vector<std::string>& risks
   }
 }
 
-std::vector<std::string> Market::risks() const {
+std::vector<std::string> Desk::risks() const {
   std::vector<std::string> risks;
-  if (cluster_.texts_overwritten()) risks.emplace_back(kTextsOverwritten);
+  if (site_.cluster.texts_overwritten()) risks.emplace_back(kTextsOverwritten);
   std::set<std::string> refusals;
-  for (const auto& exchange : exchanges_) {
+  for (const auto& exchange : site_.exchanges) {
     if (!exchange->refusal.empty()) refusals.insert("market.conf: " + exchange->refusal);
   }
   risks.insert(risks.end(), refusals.begin(), refusals.end());
   const auto promises = [this](const Partition& partition) {
-    return trades(partition.name) && exchange_of(partition.name).auction == nullptr;
+    return site_.trades(partition.name) && site_.exchange_of(partition.name).auction == nullptr;
   };
   const bool any_promises =
-      std::any_of(cluster_.partitions().begin(), cluster_.partitions().end(), promises);
-  if (cluster_.preempts_by_qos() && any_promises) {
+      std::any_of(site_.cluster.partitions().begin(), site_.cluster.partitions().end(), promises);
+  if (site_.cluster.preempts_by_qos() && any_promises) {
     risks.emplace_back(
         "PreemptType=preempt/qos: a QOS that preempts those of jobs with a bid kills guaranteed "
         "jobs");
   }
-  for (const Partition& partition : cluster_.partitions()) {
+  for (const Partition& partition : site_.cluster.partitions()) {
     if (promises(partition)) add_risks_of(partition, risks);
   }
   return risks;

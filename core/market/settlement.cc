@@ -87,7 +87,7 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
 
 }  // namespace
 
-std::optional<EndTexts> Market::job_ended(const market_job_t& job, Time now) {
+std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now) {
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
   std::string bill = wanted_bill(or_empty(job.partition), *note);
@@ -96,32 +96,32 @@ std::optional<EndTexts> Market::job_ended(const market_job_t& job, Time now) {
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
 // the charge is the whole budget, and bids are sealed.
-std::string Market::wanted_bill(std::string_view partition, std::string_view settled_note) const {
+std::string Settlement::wanted_bill(std::string_view partition, std::string_view settled_note) const {
   const auto note = read_note(settled_note);
   if (!note) return {};
   const bool by_rule = !note->rule.starts_with("abacus/");
-  if (!exchange_of(partition).settings.bill_in_admin_comment.value_or(by_rule)) return {};
+  if (!site_.exchange_of(partition).settings.bill_in_admin_comment.value_or(by_rule)) return {};
   return bill_text(*note, MARKET_BILL_MAX);
 }
 
 // An end that was told while the market could not listen, or that is not in the books yet.
-void Market::see_ended(const market_job_t& ended, Time now) {
+void Settlement::see_ended(const market_job_t& ended, Time now) {
   const auto note = end_run(ended, now);
-  const auto job = jobs_.find(ended.job_id);
-  if (job == jobs_.end() || !note) return;
-  job->second.seen_pass = pass_number_;
+  const auto job = site_.jobs.all().find(ended.job_id);
+  if (job == site_.jobs.all().end() || !note) return;
+  job->second.seen_pass = site_.pass_number;
   if (*note == or_empty(ended.note)) return;
-  orders_.add(MARKET_SET_NOTE, ended.job_id).text = orders_.keep(*note);
+  site_.orders.add(MARKET_SET_NOTE, ended.job_id).text = site_.orders.keep(*note);
   if (std::string bill = wanted_bill(or_empty(ended.partition), *note); !bill.empty())
-    orders_.add(MARKET_SET_BILL, ended.job_id).text = orders_.keep(std::move(bill));
+    site_.orders.add(MARKET_SET_BILL, ended.job_id).text = site_.orders.keep(std::move(bill));
 }
 
-std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) {
+std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time now) {
   Job* job = job_of_ended(ended, now);
   if (job == nullptr) return std::nullopt;
   if (ended.restart < job->restart) return std::string(or_empty(ended.note));  // of an older run
   if (ended.restart > job->restart) {  // no pass saw its new run: the promise begins with it
-    begin_again(*job, ended, now);
+    confirmation_.begin_again(*job, ended, now);
     job->missed = true;
   }
   if (await_preemptor(*job, ended)) return std::string(or_empty(ended.note));
@@ -130,36 +130,36 @@ std::optional<std::string> Market::end_run(const market_job_t& ended, Time now) 
 }
 
 // The job in memory; or, when the pass has not seen it yet or memory was lost, made from its note.
-Job* Market::job_of_ended(const market_job_t& ended, Time now) {
-  const auto known = jobs_.find(ended.job_id);
-  if (known != jobs_.end()) return &known->second;
+Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
+  const auto known = site_.jobs.all().find(ended.job_id);
+  if (known != site_.jobs.all().end()) return &known->second;
   const auto note = read_note(or_empty(ended.note));
   if (!note) return nullptr;
-  Job& job = jobs_[ended.job_id];
+  Job& job = site_.jobs.all()[ended.job_id];
   job = Job{};
   identify(job, ended);
   job.seen_at = now;
-  const auto provisional = provisionals_.find(note->token);
-  if (provisional != provisionals_.end()) {
-    take_task(job, provisional->second);
+  const auto provisional = site_.jobs.provisionals().find(note->token);
+  if (provisional != site_.jobs.provisionals().end()) {
+    confirmation_.take_task(job, provisional->second);
     if (job.phase == Phase::kConfirmed) {
-      set_lien(job, job.terms.price);
-      teach(job, now);
+      site_.set_lien(job, job.terms.price);
+      site_.lessons.teach(job, now);
     }
     if (ended.array_tasks_pending > 0 ||
         std::all_of(provisional->second.tasks.begin(), provisional->second.tasks.end(),
                     [](const auto& t) { return t.claimed; })) {
-      drop_provisional(note->token);
+      confirmation_.drop_provisional(note->token);
     }
     job.bid.uid = ended.uid;
     return &job;
   }
-  recall(job, *note, ended);
+  confirmation_.recall(job, *note, ended);
   job.bid.request.partition = or_empty(ended.partition);
   job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
-  if (auto demand = demand_for(size_options(ended.size), job.bid.request.partition))
+  if (auto demand = site_.demand_for(size_options(ended.size), job.bid.request.partition))
     job.bid.request.demand.tres = std::move(demand->tres);
-  resettle_old_runs(job, *note, ended, now);
+  confirmation_.resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
     job.resettle = std::pair(note->charged, note->refunded);
   } else if (note->settled) {  // of the run before this one: its promise begins with the run
@@ -168,7 +168,7 @@ Job* Market::job_of_ended(const market_job_t& ended, Time now) {
   return &job;
 }
 
-Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
+Market::Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   Bill bill;
   bill.state = name_of(ended.state);
   bill.ran = ended.start > 0 && ended.end > ended.start;
@@ -176,7 +176,7 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   const bool never_ran =
       !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
   const Time limit = job.bid.request.duration;
-  const MarketSettings& settings = exchange_of(job).settings;
+  const MarketSettings& settings = site_.exchange_of(job).settings;
   EndRule rule =
       rule_of(settings.ends, ended, bill.ran, job.preempted && job.preempted->for_own, bill.own);
   bill.late = ended.state == MARKET_JOB_COMPLETED && !job.missed && job.terms.promised_end != 0 &&
@@ -188,8 +188,8 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   if (job.resettle) {
     std::tie(bill.charged, bill.refunded) = *job.resettle;
   } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
-    if (auctioned && bill.ran) rate_unseen(job, ended, now);
-    bill.charged = auctioned ? owed(job, ended, bill) : job.terms.price;
+    if (auctioned && bill.ran) site_.auctions.rate_unseen(job, ended, now);
+    bill.charged = auctioned ? site_.auctions.owed(job, ended, bill) : job.terms.price;
     if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
@@ -200,8 +200,8 @@ Market::Bill Market::bill_of(Job& job, const market_job_t& ended, Time now) {
   return bill;
 }
 
-void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
-  ledger::Segment segment = accounts_.segment_of(job, billing_of(job.bid.request));
+void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
+  ledger::Segment segment = site_.accounts.segment_of(job, site_.billing_of(job.bid.request));
   segment.state = bill.state;
   segment.start = ended.start;
   segment.end = ended.end != 0 ? ended.end : now;
@@ -213,26 +213,26 @@ void Market::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Ti
   if (bill.late) segment.note = "late";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
-  if (bill.ran) payees = payees_of(job, ended, bill);
-  accounts_.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
+  if (bill.ran) payees = site_.auctions.payees_of(job, ended, bill);
+  site_.accounts.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
 }
 
-void Market::settle(Job& job, const market_job_t& ended, Time now) {
+void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
   const Bill bill = bill_of(job, ended, now);
   if (job.phase != Phase::kWaiting && !bill.is_void) {
     post_bill(job, ended, bill, now);
   } else {
-    accounts_.void_lien(job, fmt::format("{} before it started", bill.state));
+    site_.accounts.void_lien(job, fmt::format("{} before it started", bill.state));
   }
-  if (taken_back(job, ended)) unlearn(job);
-  unplace(job, now);
-  forget_rooms();
+  if (site_.lessons.taken_back(job, ended)) site_.lessons.unlearn(job);
+  site_.offers.unplace(job, now);
+  site_.forget_rooms();
   if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
-    exchange_of(job).auction_at = 0;  // others pay by it no longer
+    site_.exchange_of(job).auction_at = 0;  // others pay by it no longer
   job.reserved = job.bound = false;   // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
-  job.seen_pass = pass_number_;
+  job.seen_pass = site_.pass_number;
   job.keeps_price = !bill.own;
   job.preempted.reset();
   job.settled_note = settled_note(job, bill.charged, bill.refunded);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who asks for what, when, paid by whom; then accept at a price, or refuse with what would do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/market/answer.h"
+#include "core/market/site.h"
+
+namespace market {
+
+class Admission {
+ public:
+  explicit Admission(Site& site) : site_(site) {}
+
+  Answer submit(const market_submission_t& submission, Time now);
+  Result<const Partition*> check_partition(std::string_view names) const;
+  Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
+  Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
+  Result<std::string> check_account(std::string_view named, const market_submission_t& asker,
+                                    bool& chosen) const;
+  bool may_see(std::string_view account, const market_submission_t& asker) const;
+  std::vector<std::string> accounts_to_see(const market_submission_t& asker) const;
+  std::optional<std::string> check_unbid_change(const market_change_t& change) const;
+  std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
+  std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);
+
+ private:
+  Answer unavailable() const;
+  Answer unavailable(const char* what) const;
+  Answer no_room() const;
+  Answer without_bid(const market_submission_t& submission) const;
+  Result<Draft> check(const market_submission_t& submission, Time now) const;
+  Answer decide(Draft draft, Time now);
+  std::string refusal_of(const Draft& draft, const Group& group, Time now);
+  Answer accept(const Draft& draft, Provisional provisional, Time now);
+  bool may_spend(std::string_view account, const market_submission_t& asker) const;
+  std::vector<std::string> accounts_to_spend_from(const market_submission_t& asker) const;
+  std::string alternatives(const Draft& draft, Time now);
+  std::optional<std::string> later_deadline(const Draft& draft, Time now);
+  std::optional<std::string> shorter_limit(const Draft& draft, Time now);
+
+  Site& site_;
+};
+
+}  // namespace market

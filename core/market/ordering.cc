@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the pass has Slurm do: priorities, holds, reservations, notes; and what it could not do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_set>
+
+#include "core/market/explain.h"
+#include "core/market/planner.h"
+#include "core/market/text.h"
+
+namespace market {
+namespace {
+
+constexpr Time kRetry = 60;           // seconds between two attempts that nothing new speaks for
+constexpr int kReserveAttempts = 3;   // refused reservations before another start is taken
+constexpr int kStartAttempts = 5;     // planned starts without a start until it is held
+constexpr Time kLongestWait = 86400;  // seconds between two of them
+constexpr Time kLeastPatience = 60;   // seconds: one cycle of Slurm's scheduler
+
+// "market_<job>_<restart>" → both numbers.
+bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t& restart) {
+  name.remove_prefix(std::string_view(MARKET_RESV_PREFIX).size());
+  const char* end = name.data() + name.size();
+  const auto first = std::from_chars(name.data(), end, job);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '_') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, restart);
+  return second.ec == std::errc() && second.ptr == end;
+}
+
+}  // namespace
+
+void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
+  if (const std::uint32_t wanted = job_factor(job); seen.site_factor != wanted) {
+    site_.orders.add(MARKET_SET_PRIORITY, job.id).number = wanted;
+  }
+  if (seen.state == MARKET_JOB_PENDING) {
+    const char* reason = reason_of(job);
+    if (job.phase == Phase::kWaiting && (job.hold_due || !seen.held)) {
+      site_.orders.add(MARKET_HOLD, job.id).text = reason;
+      job.hold_due = false;
+      job.reason_set = reason;
+    }
+    if (job.phase == Phase::kConfirmed && job.release_due) {
+      site_.orders.add(MARKET_RELEASE, job.id);
+      job.release_due = false;
+    }
+    if (job.phase == Phase::kConfirmed && job.placed) give_up_late_start(job, now);
+    if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
+    if (reason != nullptr && reason != job.reason_set) {
+      site_.orders.add(MARKET_SET_REASON, job.id).text = reason;
+      job.reason_set = reason;
+    }
+  }
+  // Slurm preempts no job for one that cannot have the cores: a reservation keeps them from others.
+  const bool preemptable = site_.cluster.preempts_in(job.bid.request.partition);
+  if (job.phase == Phase::kRunning && preemptable && !job.terms.auctioned() && !job.unbilled &&
+      !job.reserved && now >= job.retry_at && !job.placement.empty())
+    reserve(job, now);
+  if (job.phase == Phase::kRunning && job.terms.auctioned()) site_.auctions.keep_rate(job, now);
+  if (job.note_due) {
+    job.note_due = false;
+    std::string note = confirmation_.note_of(job);
+    if (note != or_empty(seen.note)) {
+      site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(std::move(note));
+    }
+  }
+}
+
+void Planner::give_place_orders(Job& job, Time now) {
+  const MarketSettings& settings = site_.exchange_of(job).settings;
+  if (!job.reserved && now >= job.retry_at && job.terms.start - settings.reservation_lead <= now)
+    reserve(job, now);
+  if (job.terms.start > now || !job.reserved) return;
+  if (!job.bound && job.ready) {
+    market_order_t& order = site_.orders.add(MARKET_BIND, job.id);
+    order.name = site_.orders.keep(reservation_name(job));
+    job.bound = true;
+    job.bound_at = now;
+  }
+  // Slurm took its time: what is left of the reservation must still hold the whole run.
+  const Time needed = now + job.bid.request.duration + settings.start_slack / 2;
+  if (needed > job.reserved_until) {
+    market_order_t& order = site_.orders.add(MARKET_EXTEND, job.id);
+    order.name = site_.orders.keep(reservation_name(job));
+    order.end = job.reserved_until = now + job.bid.request.duration + settings.start_slack;
+    site_.cluster.bookings().book(booking_key(job), job.placement, job.terms.start, order.end);
+  }
+}
+
+// Of a job that waits its planned place, of one that runs the cores that it holds.
+void Planner::reserve(Job& job, Time now) {
+  const bool runs = job.phase == Phase::kRunning;
+  market_order_t& order = site_.orders.add(MARKET_RESERVE, job.id);
+  order.name = site_.orders.keep(reservation_name(job));
+  order.account = site_.orders.keep(job.bid.account);
+  order.uid = job.bid.uid;
+  order.start = std::max(now, job.terms.start);
+  order.end = (runs ? job.run_end : order.start + job.bid.request.duration) +
+              site_.exchange_of(job).settings.start_slack;
+  site_.orders.set_places(order, job.placement);
+  job.reserved = true;
+  job.reserved_until = order.end;
+}
+
+// Reservations no job needs go; ones a job counts on and that are missing are made again.
+void Planner::check_reservations(const char* const* names, std::size_t count) {
+  std::unordered_set<std::uint32_t> present;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t id = 0, restart = 0;
+    const std::string_view name = or_empty(names[i]);
+    if (!name.starts_with(MARKET_RESV_PREFIX) || !parse_reservation(name, id, restart)) continue;
+    const auto found = site_.jobs.all().find(id);
+    const bool is_ours = found != site_.jobs.all().end() && found->second.restart == restart &&
+                         found->second.phase != Phase::kEnded;
+    const bool runs_inside =
+        is_ours && found->second.phase == Phase::kRunning && found->second.bound;
+    if (is_ours && (found->second.reserved || runs_inside)) {
+      found->second.reserved = true;  // of a run that began before this start: it goes with the run
+      present.insert(id);
+      continue;
+    }
+    market_order_t& order = site_.orders.add(MARKET_UNRESERVE, 0);
+    order.name = site_.orders.keep(std::string(name));
+  }
+  for (auto& [id, job] : site_.jobs.all()) {
+    if (job.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
+      job.reserved = job.bound = false;
+  }
+}
+
+// Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week
+// at a time, so that numbers do not change from pass to pass.
+std::uint32_t Planner::factor(const MarketSettings& settings, const Terms& terms,
+                             bool waiting) const {
+  if (waiting) return 0;
+  const Time span = 2 * settings.horizon;
+  const Time base = site_.last_pass / settings.horizon * settings.horizon;
+  const Time delay = std::clamp<Time>(terms.start - base, 0, span - 1);
+  const auto bonus = static_cast<std::uint64_t>(span - 1 - delay) * settings.priority /
+                     static_cast<std::uint64_t>(span);
+  return settings.priority + static_cast<std::uint32_t>(bonus);
+}
+
+std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_text) {
+  if (!site_.has_config) return 0;
+  const auto job = site_.jobs.all().find(job_id);
+  if (job != site_.jobs.all().end() && job->second.phase != Phase::kEnded) {
+    return job_factor(job->second);
+  }
+  const auto note = read_note(note_text);
+  if (!note || note->settled) return 0;
+  // Nobody tells its partition; the next pass corrects it.
+  const MarketSettings& settings = site_.exchanges.front()->settings;
+  if (note->end == 0 && !note->waiting) return settings.priority;  // in an auction
+  return factor(settings, Terms{note->price, note->start, note->end, ""}, note->waiting);
+}
+
+void Planner::order_failed(const market_order_t& order, std::string_view why, Time now) {
+  site_.log(LogLevel::kDebug,
+       fmt::format("job {}: order to {} failed: {}", order.job_id, order_name(order.kind), why));
+  const auto found = site_.jobs.all().find(order.job_id);
+  if (found == site_.jobs.all().end()) return;
+  Job& job = found->second;
+  switch (order.kind) {
+    case MARKET_RESERVE:
+      job.reserved = job.bound = false;
+      job.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);
+      if (job.phase == Phase::kRunning) break;
+      if (++job.reserve_failures < kReserveAttempts) break;
+      // Something the market does not know holds these nodes: another start, a slot later.
+      site_.offers.unplace(job, now);
+      job.not_before = now + site_.exchange_of(job).settings.slot;
+      break;
+    case MARKET_BIND:
+      give_up_start(job, why, now);
+      break;
+    case MARKET_HOLD:
+      job.hold_due = true;
+      break;
+    case MARKET_RELEASE:
+      job.release_due = true;
+      break;
+    case MARKET_SET_NOTE:
+      job.note_due = true;
+      break;
+    case MARKET_SET_REASON:
+      job.reason_set = {};
+      break;
+    default:
+      break;
+  }
+}
+
+std::uint32_t Planner::job_factor(const Job& job) const {
+  const bool waiting = job.phase == Phase::kWaiting;
+  const MarketSettings& settings = site_.exchange_of(job).settings;
+  if (waiting || !job.terms.auctioned()) return factor(settings, job.terms, waiting);
+  const double part = std::clamp(job.standing.priority, 0.0, 1.0);
+  return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
+}
+
+// Slurm did not start the job at its planned start or cannot: others get the place, and the job is
+// planned again, a few times and each time after a longer wait, then held.
+void Planner::give_up_start(Job& job, std::string_view why, Time now) {
+  site_.offers.unplace(job, now);
+  site_.offers.unreserve(job);
+  job.bound_at = 0;
+  job.start_failure = why;
+  const Partition* partition = site_.cluster.find_partition(job.bid.request.partition);
+  const bool may_start = partition != nullptr && partition->up;
+  if (may_start || job.start_failures == 0) ++job.start_failures;
+  site_.log(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
+                                    job.id, job.start_failures, why));
+  if (job.start_failures > kStartAttempts)
+    return site_.offers.hold(job, Cause::kNotStarted, job.terms.price, now);
+  job.cause = Cause::kNotStarted;
+  job.not_before = now + std::min(kLongestWait, patience(job) << (job.start_failures - 1));
+  job.retry_at = 0;
+}
+
+// How long a job keeps its place although Slurm does not start it: three times what start-up and
+// clean-up are planned to take, for jobs on the same nodes that must be killed first.
+Time Planner::patience(const Job& job) const {
+  return std::max(kLeastPatience, 3 * site_.exchange_of(job).settings.start_slack);
+}
+
+void Planner::give_up_late_start(Job& job, Time now) {
+  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience(job)) return;
+  give_up_start(job, fmt::format("Slurm did not start it within {} s", patience(job)), now);
+}
+
+}  // namespace market

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The periodic pass: what jobs do, who is planned where, and what Slurm is told to do about it.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/market/confirmation.h"
+#include "core/market/settlement.h"
+#include "core/market/site.h"
+
+namespace market {
+
+class Planner {
+ public:
+  /// `update_capacity` is called in each pass when all has been seen.
+  Planner(Site& site, Confirmation& confirmation, Settlement& settlement,
+          std::function<void(Time)> update_capacity)
+      : site_(site),
+        confirmation_(confirmation),
+        settlement_(settlement),
+        update_capacity_(std::move(update_capacity)) {}
+
+  /// The orders live until the next pass.
+  const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
+                                          const char* const* resv_names, std::size_t resv_count,
+                                          Time now);
+  void order_failed(const market_order_t& order, std::string_view why, Time now);
+  std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
+
+ private:
+  void stretch_arrays(Time now);
+  void see_throttle(Job& job, const market_job_t& seen);
+  std::uint32_t job_factor(const Job& job) const;
+  void see(const market_job_t& job, Time now);
+  void see_array(const market_job_t& seen, Time now);
+  void see_pending(Job& job, const market_job_t& seen, Time now);
+  void see_running(Job& job, const market_job_t& seen, Time now);
+  void drop_unseen(Time now);
+  void check_reservations(const char* const* names, std::size_t count);
+  void yield_places(Time now);
+  void replan_lost(Time now);
+  void fund_waiting(Time now);
+  void pull_forward(Time now);
+  void give_orders(Job& job, const market_job_t& seen, Time now);
+  void give_place_orders(Job& job, Time now);
+  void reserve(Job& job, Time now);
+  std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;
+  void give_up_start(Job& job, std::string_view why, Time now);
+  Time patience(const Job& job) const;
+  void give_up_late_start(Job& job, Time now);
+
+  Site& site_;
+  Confirmation& confirmation_;
+  Settlement& settlement_;
+  const std::function<void(Time)> update_capacity_;
+  std::set<std::uint32_t> limited_by_owner_;  // arrays whose owner lowered their limit
+  std::uint64_t pull_freed_ = 0;
+  Time pull_at_ = 0;
+  std::size_t pull_cursor_ = 0;
+};
+
+}  // namespace market

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The pass: jobs without a place get one, waiting ones buy, and what fits now starts now.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/market/planner.h"
+
+namespace market {
+namespace {
+
+constexpr Time kRetry = 60;          // seconds between two attempts that nothing new speaks for
+constexpr int kSearchesPerPass = 8;  // full quotes in one pass
+constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one pass
+
+}  // namespace
+
+// Slurm starts jobs between two passes, also where the market has just planned one. Without a
+// reservation such a place is lost, and another one is found before Slurm refuses this one.
+void Planner::yield_places(Time now) {
+  const auto takes = [](const NewRun& run, const Job& job) {
+    return job.terms.start < run.end &&
+           std::any_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
+             return std::any_of(run.placement.begin(), run.placement.end(), [&](const Seat& held) {
+               return held.node == seat.node && held.cores.overlaps(seat.cores);
+             });
+           });
+  };
+  const std::vector<NewRun> new_runs = site_.cluster.take_new_runs();
+  if (new_runs.empty()) return;
+  for (auto& [id, job] : site_.jobs.all()) {
+    if (job.phase != Phase::kConfirmed || !job.placed || job.reserved) continue;
+    const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
+                                  [&, &mine = job](const NewRun& run) { return takes(run, mine); });
+    if (!lost) continue;
+    site_.offers.unplace(job, now);
+    job.retry_at = 0;
+  }
+}
+
+// Confirmed jobs without a place: the earliest one in the window, else the earliest at all, at the
+// accepted price; but those that were not ready at their start ask again.
+void Planner::replan_lost(Time now) {
+  if (site_.cluster.take_places_due()) {
+    const bool nodes_moved = site_.cluster.take_nodes_moved();
+    const std::vector<Node>& nodes = site_.cluster.nodes();
+    for (auto& [id, job] : site_.jobs.all()) {
+      if (job.phase != Phase::kConfirmed || !job.placed) continue;
+      const std::string& partition = job.bid.request.partition;
+      const bool whole =
+          std::all_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
+            return seat.node < nodes.size() && nodes[seat.node].usable &&
+                   nodes[seat.node].partitions.contains(partition);
+          });
+      if (whole && !nodes_moved) continue;
+      site_.offers.unplace(job, now);
+      site_.offers.unreserve(job);
+      job.retry_at = 0;
+    }
+  }
+  const bool all_placed = std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
+    return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
+           (entry.second.terms.auctioned() && site_.exchange_of(entry.second).auction != nullptr);
+  });
+  if (all_placed) return;
+  int searches = 0;
+  for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
+    Job& job = *lost;
+    if (job.placed || now < job.retry_at) continue;
+    if (job.terms.auctioned()) {
+      if (site_.exchange_of(job).auction == nullptr) site_.offers.hold(job, Cause::kResources, job.terms.price, now);
+      continue;
+    }
+    if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
+    const Time from = std::max({now, job.begin, job.not_before});
+    if (job.missed) {
+      searches += kMovesPerPass / kSearchesPerPass;
+      if (searches > kMovesPerPass) break;
+      site_.offers.replan_missed(job, from, now);
+      continue;
+    }
+    if (++searches > kMovesPerPass) break;
+    const StartSpans closed = site_.jobs.closed_by_sisters(job);
+    const MarketSettings& settings = site_.exchange_of(job).settings;
+    auto choice = site_.offers.earliest_place(job.bid.request, from, now + 2 * settings.horizon,
+                                 booking_key(job), &closed);
+    if (!choice) {
+      job.cause = Cause::kResources;
+      job.retry_at = now + kRetry / 2;
+      continue;
+    }
+    const bool in_window = choice->start + job.bid.request.duration <= job.bid.request.deadline;
+    site_.offers.place(job, std::move(*choice));
+    if (job.retime) {
+      job.terms.promised_end = job.terms.start + job.bid.request.duration + settings.start_slack;
+      job.retime = false;
+    }
+    if (job.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
+    job.note_due = true;
+  }
+}
+
+void Planner::fund_waiting(Time now) {
+  int searches = 0;
+  std::vector<Job*> waiting = site_.jobs.in_order(Phase::kWaiting);
+  std::sort(waiting.begin(), waiting.end(), [](const Job* a, const Job* b) {
+    return a->bid_made != b->bid_made ? a->bid_made < b->bid_made : a->id < b->id;
+  });
+  for (Job* job : waiting) {
+    const Money available = site_.accounts.available(job->bid.account);
+    const bool hopeless = job->cause == Cause::kNoFunds && available <= job->tried_available;
+    if (now < job->retry_at && hopeless) continue;
+    if (now < job->retry_at && job->cause != Cause::kNoFunds) continue;
+    if (job->cause == Cause::kNotStarted) continue;
+    if (++searches > kSearchesPerPass) return;
+    job->tried_available = available;
+    job->retry_at = now + kRetry;
+    Request request = job->bid.request;
+    request.earliest = std::max(request.earliest, now);
+    if (site_.offers.renegotiate(*job, request, 0, now)) job->release_due = !job->user_held;
+  }
+}
+
+// What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
+// was made.
+void Planner::pull_forward(Time now) {
+  if (site_.cluster.bookings().freed() == pull_freed_ && now < pull_at_) return;
+  const std::uint64_t freed = site_.cluster.bookings().freed();
+  const std::vector<Job*> jobs = site_.jobs.in_order(Phase::kConfirmed);
+  int moves = 0;
+  std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
+  for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
+    Job& job = *jobs[k];
+    if (!job.placed || !job.ready || job.terms.start <= now + site_.exchange_of(job).settings.slot ||
+        job.bid.request.earliest > now || job.not_before > now) {
+      continue;
+    }
+    ++moves;
+    if (site_.jobs.closed_by_sisters(job).contains(now)) continue;
+    auto choice = site_.offers.earliest_place(job.bid.request, now, now, booking_key(job));
+    if (!choice) continue;
+    site_.offers.unplace(job, job.terms.start);
+    site_.offers.unreserve(job);
+    site_.offers.place(job, std::move(*choice));
+    job.note_due = true;
+  }
+  pull_cursor_ = k < jobs.size() ? k : 0;
+  if (pull_cursor_ != 0) return;  // the rest in the next pass
+  pull_freed_ = freed;
+  pull_at_ = now + kRetry;
+}
+
+// A limit that was lowered stretches the plan: tasks that are too many at their start move to later
+// ones. Their owner's own limit has their price asked for again.
+void Planner::stretch_arrays(Time now) {
+  for (const auto& [array, ids] : site_.jobs.throttled()) {
+    std::vector<Job*> tasks;
+    for (const std::uint32_t id : ids) {
+      const auto job = site_.jobs.all().find(id);
+      if (job != site_.jobs.all().end() && job->second.placed) tasks.push_back(&job->second);
+    }
+    std::sort(tasks.begin(), tasks.end(), [](const Job* a, const Job* b) {
+      const bool a_waits = a->phase != Phase::kRunning, b_waits = b->phase != Phase::kRunning;
+      return std::tuple(a_waits, a->terms.start, a->id) <
+             std::tuple(b_waits, b->terms.start, b->id);
+    });
+    if (tasks.empty()) continue;
+    StartSpans closed;
+    const Time slack = site_.exchange_of(*tasks.front()).settings.start_slack;
+    Waves waves(tasks.front()->throttle, tasks.front()->bid.request.duration + slack);
+    for (Job* task : tasks) {
+      if (task->phase != Phase::kConfirmed || !closed.contains(task->terms.start)) {
+        waves.add(task->terms.start, busy_until(*task, slack), closed);
+        continue;
+      }
+      site_.offers.unplace(*task, now);
+      site_.offers.unreserve(*task);
+      task->retry_at = 0;
+      (limited_by_owner_.contains(array) ? task->missed : task->retime) = true;
+    }
+  }
+  limited_by_owner_.clear();
+}
+
+void Planner::see_throttle(Job& job, const market_job_t& seen) {
+  if (seen.array_throttle == job.throttle) return;
+  const bool lower =
+      seen.array_throttle != 0 && (job.throttle == 0 || seen.array_throttle < job.throttle);
+  if (lower && changed_arrays_.contains(job.array_job_id))
+    limited_by_owner_.insert(job.array_job_id);
+  job.throttle = seen.array_throttle;
+}
+
+}  // namespace market

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The end of a run becomes money, once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/market/answer.h"
+#include "core/market/site.h"
+
+namespace market {
+
+class Confirmation;
+
+class Settlement {
+ public:
+  Settlement(Site& site, Confirmation& confirmation) : site_(site), confirmation_(confirmation) {}
+
+  void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
+  /// Nothing when the job is not the market's.
+  std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
+  void see_ended(const market_job_t& ended, Time now);
+  void settle(Job& job, const market_job_t& ended, Time now);
+  void judge_preemptions(const market_job_t* jobs, std::size_t count, Time now);
+  void settle_preempted(Job& job, bool for_own, Time now);
+  void see_own_suspensions(const market_job_t* jobs, std::size_t count);
+  /// Whether the next pass must know for which jobs Slurm preempts others.
+  bool wants_preemptors() const { return wants_preemptors_; }
+
+ private:
+  std::optional<std::string> end_run(const market_job_t& ended, Time now);
+  std::string wanted_bill(std::string_view partition, std::string_view settled_note) const;
+  Job* job_of_ended(const market_job_t& ended, Time now);
+  Bill bill_of(Job& job, const market_job_t& ended, Time now);
+  void post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now);
+  bool await_preemptor(Job& job, const market_job_t& ended);
+  bool is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const;
+
+  struct Preemptor {  // a job that Slurm makes, or made, room for
+    std::uint32_t job_id = 0, uid = 0;
+    std::string account;
+    Time since = 0, start = 0;
+  };
+
+  Site& site_;
+  Confirmation& confirmation_;
+  std::vector<Preemptor> preemptors_;  // told for the coming pass
+  bool wants_preemptors_ = false;
+};
+
+}  // namespace market

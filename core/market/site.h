@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What all rooms of the market share: cluster, money, jobs and orders are one for all markets.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/market/accounts.h"
+#include "core/market/auctions.h"
+#include "core/market/cluster.h"
+#include "core/market/exchange_maker.h"
+#include "core/market/jobs.h"
+#include "core/market/lessons.h"
+#include "core/market/offers.h"
+#include "core/market/orders.h"
+#include "core/util/log.h"
+
+namespace market {
+
+/// What is wrong with what the market stands on, for people.
+struct Health {
+  std::string config_error, ledger_error;  ///< as said in the log
+  Time config_read = 0;
+  Time ledger_gone_at = 0;  ///< its file was deleted, moved or replaced while it was open
+};
+
+struct Site {
+  Site(std::string cluster_name, Log log, std::function<void()> wake_books);
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  const std::string cluster_name;
+  const Log log;
+  Config config;
+  bool has_config = false, books_usable = false;
+  Health health;
+  Cluster cluster;
+  Accounts accounts;
+  JobBook jobs;
+  Orders orders;
+  /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
+  Exchanges exchanges;
+  std::set<std::string, std::less<>> sold_tres;  ///< names of the TRES for sale
+  std::uint64_t pass_number = 0;
+  Time last_pass = 0;
+  double last_pass_ms = 0;
+  bool in_pass = false;
+  Lessons lessons{*this};
+  Offers offers{*this};
+  Auctions auctions{*this};
+
+  /// Before the first pass nobody knows what runs and what was promised before a restart.
+  bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }
+  bool refuses_unbid(std::string_view partitions) const;
+  std::string rules_text() const;
+  void set_lien(Job& job, Money amount);
+  /// Whether a market takes bids in the partition.
+  bool trades(std::string_view partition) const;
+  /// The market of a partition; the first one for a partition that is in none any more.
+  Exchange& exchange_of(std::string_view partition) const;
+  Exchange& exchange_of(const Request& request) const { return exchange_of(request.partition); }
+  Exchange& exchange_of(const Job& job) const { return exchange_of(job.bid.request); }
+  void forget_rooms();
+  Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
+  double billing_of(const Request& request) const {
+    return billing_of(exchange_of(request).settings, request.demand.tres);
+  }
+  double billing_of(const MarketSettings& settings, const Tres& tres) const;
+  /// The starts at which the job would be one task too many of its array.
+  StartSpans closed_by_sisters(const Job& job) const;
+  /// When the window of a request ends as a mechanism sees it: start_slack before the deadline, so
+  /// that start-up and clean-up are in time too, and not beyond the horizon.
+  Time window_end(const Request& request, Time deadline, Time now) const;
+  /// Which settings are in force, for a line of the log.
+  std::string settings_in_force(Time now) const;
+};
+
+}  // namespace market
