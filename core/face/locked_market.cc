@@ -17,6 +17,7 @@ LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, Lo
     : log_(log),
       maker_(log),
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
+      desk_(market_),
       ledger_thread_(std::move(config_path), std::move(cluster_name),
                      BooksClient{[this] { return take_entries(); },
                                  [this](BooksReport news) { report(std::move(news)); }}) {}
@@ -114,6 +115,7 @@ void LockedMarket::update_cluster(const market_cluster_t& cluster, Time now) {
 
 Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
   const MutexLock lock(mutex_);
+  if (submission.query != nullptr) return desk_.answer_query(submission, now);
   return market_.submit(submission, now);
 }
 

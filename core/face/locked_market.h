@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/desk/desk.h"
 #include "core/market/exchange_maker.h"
 #include "core/market/ledger_thread.h"
 #include "core/market/market.h"
@@ -61,6 +62,7 @@ class LockedMarket {
   mutable Mutex mutex_;
   std::condition_variable_any written_;
   Market market_ MARKET_GUARDED_BY(mutex_);
+  Desk desk_ MARKET_GUARDED_BY(mutex_);
 
   LedgerThread ledger_thread_;  // last: it calls back into the rest
 };

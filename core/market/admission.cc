@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // submit: who asks for what, when, paid by whom; then accept at a price, or refuse with what would
 // do.
+#include "core/market/admission.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/market/convert.h"
-#include "core/market/market.h"
 #include "core/market/text.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
@@ -29,12 +30,11 @@ Answer again(const std::string& why) {
 }  // namespace
 
 Answer Admission::submit(const market_submission_t& submission, Time now) {
-  if (submission.query != nullptr) return answer_query(submission, now);
   if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
-  if (!ready()) return unavailable();
+  if (!site_.ready()) return unavailable();
   auto draft = check(submission, now);
   if (!draft) return refuse(draft.error().text);
-  if (!site_.accounts.has_room_for(site_.jobs.all().size() + provisional_tasks_ + draft->tasks)) return no_room();
+  if (!site_.accounts.has_room_for(site_.jobs.live() + draft->tasks)) return no_room();
   if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
 }
@@ -42,7 +42,7 @@ Answer Admission::submit(const market_submission_t& submission, Time now) {
 Answer Admission::unavailable() const {
   const char* what = !site_.has_config     ? "its configuration cannot be read"
                      : !site_.books_usable ? "its books cannot be used"
-                                      : "it is starting";
+                                           : "it is starting";
   return unavailable(what);
 }
 
@@ -61,16 +61,6 @@ Answer Admission::unavailable(const char* what) const {
         "", ""};
   }
   return refuse(fmt::format("not available now ({}): submit again later, or without a bid", what));
-}
-
-bool Site::refuses_unbid(std::string_view partitions) const {
-  while (true) {
-    const std::size_t comma = partitions.find(',');
-    const std::string_view name = partitions.substr(0, comma);
-    if (trades(name) && exchange_of(name).settings.unbid == UnbidJobs::kRefuse) return true;
-    if (comma == std::string_view::npos) return false;
-    partitions.remove_prefix(comma + 1);
-  }
 }
 
 Answer Admission::without_bid(const market_submission_t& submission) const {
@@ -138,19 +128,12 @@ Result<void> Admission::check_window(Request& request, Time begin, Time deadline
     return fail(fmt::format("the job would end after {}: the market plans {} ahead",
                             format_time_short(horizon, now), time_limit_text(settings.horizon)));
   }
-  request.deadline = window_end(request, deadline, now);
+  request.deadline = site_.window_end(request, deadline, now);
   return {};
 }
 
-// Nothing is planned beyond the horizon, so no window is looked at beyond it either.
-Time window_end(const Request& request, Time deadline, Time now) const {
-  const MarketSettings& settings = site_.exchange_of(request).settings;
-  const Time horizon = now + settings.horizon;
-  return (deadline == 0 ? horizon : std::min(deadline, horizon)) - settings.start_slack;
-}
-
-Result<std::string> Admission::check_account(std::string_view named, const market_submission_t& asker,
-                                          bool& chosen) const {
+Result<std::string> Admission::check_account(std::string_view named,
+                                             const market_submission_t& asker, bool& chosen) const {
   const std::string_view by_default = or_empty(asker.default_account);
   chosen = named.empty() && by_default.empty();
   std::string account = lower_case(named.empty() ? by_default : named);
@@ -174,7 +157,7 @@ Result<std::string> Admission::check_account(std::string_view named, const marke
   return account;
 }
 
-Result<Market::Draft> Admission::check(const market_submission_t& submission, Time now) const {
+Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   if (submission.budget != nullptr && submission.value != nullptr) {
     return fail("give --budget or --value, not both");
@@ -261,7 +244,7 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
 Answer Admission::decide(Draft draft, Time now) {
   Provisional provisional;
   provisional.token = site_.jobs.next_token();
-  provisional.ticket = tokens_;
+  provisional.ticket = site_.jobs.last_ticket();
   provisional.bid = draft.bid;
   provisional.texts = draft.texts;
   provisional.made = provisional.seen = now;
@@ -271,7 +254,8 @@ Answer Admission::decide(Draft draft, Time now) {
   const Exchange& exchange = site_.exchange_of(request);
   if (exchange.auction != nullptr && site_.auctions.is_worthless(draft.bid, now, now))
     return refuse(worthless_text(draft.bid));
-  Group group = site_.offers.place_tasks(draft, provisional.token, site_.offers.wish_for(draft.bid, now), now);
+  Group group = site_.offers.place_tasks(draft, provisional.token,
+                                         site_.offers.wish_for(draft.bid, now), now);
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
-#include "core/market/market.h"
+#include "core/market/site.h"
 #include "core/market/text.h"
 
 namespace market {
 
 // Tasks are placed one after the other and booked at once, so each sees what its sisters took.
-Market::Group Offers::place_tasks(const Draft& draft, const std::string& token, Wish wish,
-                                  Time now) {
+Group Offers::place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) {
   const Bid& bid = draft.bid;
   const Request& request = bid.request;
   Exchange& exchange = site_.exchange_of(request);
@@ -46,7 +45,7 @@ Market::Group Offers::place_tasks(const Draft& draft, const std::string& token, 
     if (exchange.auction != nullptr) terms.promised_end = 0;
     if (funded && exchange.auction == nullptr) {
       site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
-                               terms.promised_end);
+                                    terms.promised_end);
       exchange.prices.promise(request, terms.start);
       waves.add(terms.start, terms.promised_end, full);
     }
@@ -68,7 +67,7 @@ void Offers::take_back(Group& group, const Request& request, const std::string& 
 
 // The whole draft placed and taken back; nothing when it would be refused. So an alternative that
 // is offered is one that passes.
-std::optional<Market::Trial> Offers::try_out(const Draft& draft, const Wish& wish, Time now) {
+std::optional<Trial> Offers::try_out(const Draft& draft, const Wish& wish, Time now) {
   const MarketSettings& settings = site_.exchange_of(draft.bid.request).settings;
   const bool must_pay = settings.no_funds == NoFunds::kRefuse &&
                         !(draft.array && settings.arrays == ArrayFunding::kPerTask);

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/market/auction_adapter.h"
-#include "core/market/market.h"
+#include "core/market/site.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
 constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
-
-Money money_of(double credits) {
-  return Money::from_credits(std::max(0.0, credits)).value_or(Money());
-}
 
 }  // namespace
 
@@ -67,7 +62,7 @@ bool Auctions::is_worthless(const Bid& bid, Time bid_made, Time now) const {
   return money_of(worth_at(bid, bid_made, end)) == Money();
 }
 
-Market::Found Auctions::entry(const Bid& bid, Time now) const {
+Found Auctions::entry(const Bid& bid, Time now) const {
   Found found;
   found.for_sale = true;
   found.choice = Choice{std::max(now, bid.request.earliest), most_it_costs(bid), {}};
@@ -77,7 +72,7 @@ Market::Found Auctions::entry(const Bid& bid, Time now) const {
 // Bids of this rule that stand, or also those that wait for their job to be ready, by job number.
 // Runs that began under another rule keep it.
 std::vector<LiveBid> Auctions::live_bids(const Exchange& exchange, std::vector<Job*>* owners,
-                                       Time now, Who who) {
+                                         Time now, Who who) {
   std::vector<Job*> live;
   for (auto& [id, job] : site_.jobs.all()) {
     const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
@@ -231,8 +226,9 @@ std::string Auctions::entry_text(const Bid& bid, const std::string& what, Time n
     return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what,
                        site_.exchange_of(bid.request).rule());
   }
-  std::string text = fmt::format("{}accepted: bids up to {} {} ({})", what,
-                                 most_it_costs(bid).to_string(), site_.config.currency, bid.account);
+  std::string text =
+      fmt::format("{}accepted: bids up to {} {} ({})", what, most_it_costs(bid).to_string(),
+                  site_.config.currency, bid.account);
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
@@ -256,8 +252,8 @@ bool Auctions::rejoin(Job& job, const Request& request, Time now) {
     site_.offers.hold(job, Cause::kNoFunds, most, now);
     return false;
   }
-  job.terms =
-      Terms{most, std::max(now, request.earliest), 0, std::string(site_.exchange_of(request).rule())};
+  job.terms = Terms{most, std::max(now, request.earliest), 0,
+                    std::string(site_.exchange_of(request).rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.missed = job.stood = job.rated = false;
@@ -283,7 +279,7 @@ bool never_below(const Worth& now, const Worth& before) {
 // A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
 // nobody: so it may not fall any more.
 std::optional<std::string> Auctions::rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
-                                              Time now) {
+                                                Time now) {
   if (job.phase == Phase::kRunning && auction_of(job) == nullptr) {
     return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
                        job.terms.rule);
@@ -311,41 +307,6 @@ std::optional<std::string> Auctions::rebid_live(Job& job, const Worth& worth, co
   job.note_due = true;
   site_.set_lien(job, most);
   return std::nullopt;
-}
-
-// A budget nobody named: the mean of the live ones, else the lowest price.
-nlohmann::ordered_json Desk::auction_quote(const Request& request, const std::string& account,
-                                             Time now) {
-  const Exchange& exchange = site_.exchange_of(request);
-  const std::string rule(exchange.rule());
-  const std::vector<LiveBid> live = site_.auctions.live_bids(exchange, nullptr, now);
-  double budget = exchange.settings.floor_price * site_.billing_of(request) *
-                  static_cast<double>(request.duration) / 3600.0;
-  if (!live.empty()) {
-    budget = 0;
-    for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
-  }
-  Bid bid;
-  bid.request = request;
-  bid.account = account;
-  bid.worth.budget = money_of(budget);
-  nlohmann::ordered_json answer{{"ok", true},
-                                {"rows", nlohmann::ordered_json::array()},
-                                {"rule", rule},
-                                {"live", live.size()}};
-  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
-  const auto standing = site_.auctions.preview(bid, site_.auctions.most_it_costs(bid).credits(), now);
-  if (!exchange.auction->priced()) {
-    text += "It costs nothing. ";
-  } else if (standing) {
-    answer["budget"] = bid.worth.budget->to_string();
-    answer["share"] = standing->share;
-    answer["rate"] = standing->rate;
-    text += fmt::format("A budget of {} would now get a share of {:.3f} at {:.4f} an hour. ",
-                        bid.worth.budget->to_string(), standing->share, standing->rate * 3600);
-  }
-  answer["text"] = text + "No start and no completion is promised. Nothing was reserved.";
-  return answer;
 }
 
 std::string Auctions::explain_auctioned(const Job& job, Time now, std::string& code) const {

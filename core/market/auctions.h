@@ -3,6 +3,7 @@
 // used. No start is planned for them and no reservation made: Slurm starts them by priority.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,18 @@ namespace market {
 
 struct Site;
 
+/// Credits as money, none below zero or where they are not finite.
+inline Money money_of(double credits) {
+  return Money::from_credits(std::max(0.0, credits)).value_or(Money());
+}
+
 class Auctions {
  public:
   explicit Auctions(Site& site) : site_(site) {}
   enum class Who { kStanding, kAll };
 
+  Time limit_end(const Job& job, Time now) const;
+  void accrue(Job& job);
   bool is_priced(const Bid& bid) const;
   Auction* auction_of(const Job& job) const;
   Money most_it_costs(const Bid& bid) const;
@@ -44,12 +52,10 @@ class Auctions {
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
 
  private:
-  Time limit_end(const Job& job, Time now) const;
   void drop_worthless(const Exchange& exchange, Time now);
   const std::vector<NodeRoom>& node_rooms(Exchange& exchange);
   void join_auction(const Exchange& exchange, Time now);
   Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);
-  void accrue(Job& job);
   void see_who_stands(const Exchange& exchange, Time now);
   void leave_auction(Job& job);
   std::string explain_absence(const Job& job, Time now, std::string& code) const;

@@ -16,18 +16,21 @@ void Offers::place(Job& job, Choice choice) {
   Exchange& exchange = site_.exchange_of(job);
   job.terms.start = choice.start;
   job.placement = choice.placement;
-  site_.cluster.bookings().book(booking_key(job), std::move(choice.placement), choice.start,
-                           choice.start + job.bid.request.duration + exchange.settings.start_slack);
-  if (site_.trades(job.bid.request.partition)) exchange.prices.promise(job.bid.request, choice.start);
+  site_.cluster.bookings().book(
+      booking_key(job), std::move(choice.placement), choice.start,
+      choice.start + job.bid.request.duration + exchange.settings.start_slack);
+  if (site_.trades(job.bid.request.partition))
+    exchange.prices.promise(job.bid.request, choice.start);
   job.placed = true;
   job.reserve_failures = 0;
 }
 
 void Offers::unplace(Job& job, Time from) {
   if (!job.placed) return;
-  if (site_.trades(job.bid.request.partition)) {  // else its market was dropped, and what it had sold
+  if (site_.trades(
+          job.bid.request.partition)) {  // else its market was dropped, and what it had sold
     site_.exchange_of(job).prices.release(job.bid.request, job.terms.start,
-                                    std::max(from, job.terms.start));
+                                          std::max(from, job.terms.start));
   }
   site_.cluster.bookings().cancel(booking_key(job));
   job.placement.clear();
@@ -61,11 +64,12 @@ void Offers::replan_missed(Job& job, Time from, Time now) {
   job.missed = false;
   Request request = job.bid.request;
   request.earliest = from;
-  if (job.deadline == 0) request.deadline = std::max(request.deadline, window_end(request, 0, now));
+  if (job.deadline == 0)
+    request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = job.terms.price;
-  StartSpans closed = site_.jobs.closed_by_sisters(job);
+  StartSpans closed = site_.closed_by_sisters(job);
   wish.full = &closed;
   Found found = find(request, wish, now);
   if (!found.choice) {
@@ -81,29 +85,6 @@ void Offers::replan_missed(Job& job, Time from, Time now) {
   job.note_due = true;
 }
 
-// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
-// more: it costs what the change asks now, but not more than its bid.
-void Offers::buy_running(Job& job, const market_job_t& seen, Time now) {
-  const auto changed_to = confirmation_.request_of(seen, job.bid.request, true);
-  if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
-      confirmation_.same_price_basis(*changed_to, job.bid.request))
-    return;
-  unplace(job, now);
-  job.bid.request = *changed_to;
-  job.retime = true;
-  job.note_due = true;
-  Request at_once = *changed_to;
-  at_once.earliest = now;
-  at_once.deadline = now + at_once.duration;
-  const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
-  const Money most = site_.auctions.most_it_costs(job.bid);
-  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
-                         ? most
-                         : Money::from_credits(list.credits.front()).value_or(most);
-  job.terms.price = std::clamp(asked, std::min(job.terms.price, most), most);
-  site_.set_lien(job, job.terms.price);
-}
-
 // A new quote for a changed request: at the start that was promised if that can be had, else at the
 // best one.
 bool Offers::renegotiate(Job& job, const Request& request, Time keep_start, Time now) {
@@ -114,7 +95,7 @@ bool Offers::renegotiate(Job& job, const Request& request, Time keep_start, Time
   job.bid.request = request;
   const Money available = site_.accounts.can_pay(job.bid.account, job);
   const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
-  StartSpans closed = site_.jobs.closed_by_sisters(job);
+  StartSpans closed = site_.closed_by_sisters(job);
   Wish wish = wish_for(job.bid, job.bid_made);
   wish.only_start = keep_start;
   wish.full = &closed;
@@ -160,7 +141,7 @@ void Offers::keep_told(const Job& job, Found& found, Time now) const {
   const Request& request = job.bid.request;
   if (!found.choice) {
     const Time from = std::max(now, request.earliest);
-    const StartSpans closed = site_.jobs.closed_by_sisters(job);
+    const StartSpans closed = site_.closed_by_sisters(job);
     found.choice = earliest_place(request, from, request.deadline - request.duration,
                                   booking_key(job), &closed);
     if (found.choice) found.choice->price = job.terms.price;
@@ -184,7 +165,7 @@ bool Offers::move_at_told_price(Job& job, const Request& request, Time now) {
   const Time from = std::max(now, request.earliest);
   const std::string own = booking_key(job);
   std::optional<Choice> choice;
-  const StartSpans closed = site_.jobs.closed_by_sisters(job);
+  const StartSpans closed = site_.closed_by_sisters(job);
   if (job.terms.start >= from)
     choice = earliest_place(request, job.terms.start, job.terms.start, own, &closed);
   if (!choice) {

@@ -4,37 +4,15 @@
 
 #include <algorithm>
 
+#include "core/market/admission.h"
 #include "core/market/convert.h"
-#include "core/market/market.h"
+#include "core/market/explain.h"
 #include "core/market/text.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
-
-market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
-  if (change.unbid) {
-    const auto refusal = admission_.check_unbid_change(change);
-    if (refusal) text = prefixed(*refusal);
-    return refusal ? MARKET_REJECTED : MARKET_NO_BID;
-  }
-  confirmation_.note_change(change, now);
-  const auto found = site_.jobs.all().find(change.job_id);
-  // Until the first pass finds them again jobs are known by their notes alone, which tell a price
-  // and not for what.
-  const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
-  if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
-    return MARKET_NO_BID;
-  if (not_found_again || !ready()) {
-    text = prefixed("not available now: jobs with a bid cannot be changed");
-    return MARKET_REJECTED;
-  }
-  const auto refusal = admission_.try_change(found->second, change, now);
-  if (!refusal) return MARKET_ACCEPTED;
-  text = prefixed(*refusal);
-  return MARKET_REJECTED;
-}
 
 // What would be refused at submission cannot be had by a change; an operator may do as he likes.
 std::optional<std::string> Admission::check_unbid_change(const market_change_t& change) const {
@@ -45,10 +23,11 @@ std::optional<std::string> Admission::check_unbid_change(const market_change_t& 
 }
 
 // Nothing is changed here; the next pass sees the job as Slurm left it.
-std::optional<std::string> Admission::try_change(Job& job, const market_change_t& change, Time now) {
+std::optional<std::string> Admission::try_change(Job& job, const market_change_t& change,
+                                                 Time now) {
   if (change.release && job.phase == Phase::kWaiting) {
     std::string code;
-    return fmt::format("job {} {} [{}]", job.id, explain(job, now, code), code);
+    return fmt::format("job {} {} [{}]", job.id, explain(site_, job, now, code), code);
   }
   const bool longer = change.time_limit_min != 0 &&
                       static_cast<Time>(change.time_limit_min) * 60 > job.bid.request.duration;
@@ -95,7 +74,7 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   }
   if (change.deadline != 0) {
     if (change.deadline <= now) return std::string("the deadline is in the past");
-    request.deadline = window_end(request, change.deadline, now);
+    request.deadline = site_.window_end(request, change.deadline, now);
   }
   const MarketSettings& settings = site_.exchange_of(request).settings;
   const Time begin = std::min(change.begin, now + 2 * settings.horizon);  // later is as hopeless
@@ -111,7 +90,8 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   if (!job.owner_changed &&
       !job.terms.auctioned()) {  // an operator's change costs its owner nothing
     const Time last = request.deadline - request.duration;
-    if (site_.offers.earliest_place(request, request.earliest, last, booking_key(job))) return std::nullopt;
+    if (site_.offers.earliest_place(request, request.earliest, last, booking_key(job)))
+      return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }
   if (site_.exchange_of(request).auction != nullptr) {
@@ -142,7 +122,7 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
 
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const BidTexts& texts,
-                                         Time now) {
+                                            Time now) {
   if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
   const bool live = job.phase == Phase::kRunning ||
                     (site_.exchange_of(job).auction != nullptr && job.phase != Phase::kWaiting);
@@ -150,7 +130,8 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {
-    const bool keeps = site_.offers.affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
+    const bool keeps =
+        site_.offers.affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The pass: accepted bids become jobs, jobs are found again after a crash, and change.
+// The pass: jobs are found again after a crash, run again, and change.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
+#include "core/market/confirmation.h"
 #include "core/market/convert.h"
-#include "core/market/market.h"
 #include "core/market/seats.h"
+#include "core/market/settlement.h"
 #include "core/market/text.h"
-#include "core/plan/whole_nodes.h"
 #include "core/util/account_name.h"
 
 namespace market {
@@ -43,72 +42,6 @@ std::string Confirmation::note_of(const Job& job) const {
   return longer.size() < MARKET_NOTE_MAX ? longer : text;
 }
 
-void identify(Job& job, const market_job_t& seen) {
-  job.id = seen.job_id;
-  job.array_job_id = seen.array_job_id;
-  job.array_task_id = seen.array_task_id;
-  job.restart = seen.restart;
-  job.submitted = seen.submit;
-  job.user = or_empty(seen.user);
-  job.tres_text = or_empty(seen.tres_req);
-  job.bid.uid = seen.uid;
-  job.throttle = seen.array_throttle;
-}
-
-Job* Confirmation::welcome(const market_job_t& seen, Time now) {
-  const auto note = read_note(or_empty(seen.note));
-  if (!note) return nullptr;
-  Job& job = site_.jobs.all()[seen.job_id];
-  job = Job{};
-  identify(job, seen);
-  job.begin = seen.begin;
-  job.fingerprint = fingerprint_of(seen);
-  const auto provisional = site_.jobs.provisionals().find(note->token);
-  if (provisional != site_.jobs.provisionals().end()) {
-    confirm(job, provisional->second, seen, now);
-  } else {
-    adopt(job, *note, seen, now);
-  }
-  return &job;
-}
-
-// The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to
-// it.
-void Confirmation::take_task(Job& job, Provisional& provisional) {
-  auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(),
-                           [](const auto& t) { return !t.claimed; });
-  const bool is_extra = task == provisional.tasks.end();
-  if (is_extra) task = std::prev(provisional.tasks.end());
-  provisional.seen_pass = site_.pass_number;
-  job.token = provisional.token;
-  job.bid = provisional.bid;
-  job.texts = provisional.texts;
-  job.bid_made = provisional.made;
-  job.user_held = provisional.user_held;
-  job.terms = task->terms;
-  job.phase = Phase::kWaiting;
-  job.cause = Cause::kNoFunds;
-  job.needed = job.terms.price;
-  if (is_extra || !task->funded) {
-    if (!is_extra) --provisional_tasks_;
-    task->claimed = true;
-    return;
-  }
-  site_.cluster.bookings().rename(
-      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())),
-      booking_key(job));
-  task->claimed = true;
-  --provisional_tasks_;
-  if (!job.terms.auctioned()) {
-    job.placement = std::move(task->placement);
-    job.placed = true;  // promised to the mechanism since the acceptance
-  }
-  job.phase = Phase::kConfirmed;
-  job.cause = Cause::kNone;
-  job.told = true;
-  site_.accounts.give_back(job.bid.account, job.terms.price);
-}
-
 // Whether two requests differ in nothing that has a price.
 bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
   const MarketSettings& settings = site_.exchange_of(a).settings;
@@ -121,26 +54,6 @@ bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
          priced(a.demand.tres) == priced(b.demand.tres);
 }
 
-void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
-  const std::string token = provisional.token;
-  const auto [counted_cpus, counted_nodes] =
-      std::pair(provisional.counted_cpus, provisional.counted_nodes);
-  take_task(job, provisional);
-  job.release_due =
-      job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
-  const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
-                                [](const auto& t) { return t.claimed; });
-  if (done) site_.jobs.forget_provisional(token);
-  job.bid.uid = seen.uid;
-  if (job.phase != Phase::kConfirmed) {
-    job.hold_due = job.note_due = true;
-    return;
-  }
-  settle_terms(job, seen, now);
-  job.note_due = true;
-  hear_count(job, seen, counted_cpus, counted_nodes, now);
-}
-
 namespace {
 
 constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
@@ -148,7 +61,7 @@ constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
 }  // namespace
 
 Result<Request> Confirmation::request_of(const market_job_t& seen, const Request& before,
-                                   bool new_shape) const {
+                                         bool new_shape) const {
   Request request = before;
   if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
   if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
@@ -158,7 +71,8 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
     request.demand = std::move(*demand);
   }
   request.earliest = std::max(request.earliest, std::min(seen.begin, kFarthest));
-  if (seen.deadline != 0) request.deadline = window_end(request, seen.deadline, site_.last_pass);
+  if (seen.deadline != 0)
+    request.deadline = site_.window_end(request, seen.deadline, site_.last_pass);
   return request;
 }
 
@@ -221,7 +135,8 @@ void Confirmation::place_adopted(Time now) {
       without.push_back(job);
       continue;
     }
-    site_.offers.place(*job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
+    site_.offers.place(
+        *job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
   }
   for (Job* job : without) {
     const Time start = std::max(now, job->terms.start);
@@ -234,7 +149,7 @@ void Confirmation::place_adopted(Time now) {
 // Runs before the present one whose end was not written: they ended by a requeue, which is the
 // job's new submission for Slurm.
 void Confirmation::resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen,
-                               Time now) {
+                                     Time now) {
   for (const ledger::Segment& segment : site_.accounts.take_older_liens(job, seen.restart)) {
     Job old = job;
     old.token = segment.key.bid;
@@ -265,7 +180,8 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
 }
 
 // A run that is over though nobody told: [start, end), or it had not begun when `start` is 0.
-void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end, Time now) {
+void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start, Time end,
+                                  Time now) {
   market_job_t ended = seen;
   ended.restart = job.restart;
   ended.state = MARKET_JOB_REQUEUED;
@@ -318,7 +234,7 @@ void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
     Request request = job.bid.request;
     request.earliest = std::max({request.earliest, seen.begin, now});
     if (seen.deadline == 0)
-      request.deadline = std::max(request.deadline, window_end(request, 0, now));
+      request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
     job.told = false;
     site_.offers.renegotiate(job, request, 0, now);
     return;
@@ -361,6 +277,29 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   } else {
     site_.offers.move_at_told_price(job, *request, now);
   }
+}
+
+// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
+// more: it costs what the change asks now, but not more than its bid.
+void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
+  const auto changed_to = request_of(seen, job.bid.request, true);
+  if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
+      same_price_basis(*changed_to, job.bid.request))
+    return;
+  site_.offers.unplace(job, now);
+  job.bid.request = *changed_to;
+  job.retime = true;
+  job.note_due = true;
+  Request at_once = *changed_to;
+  at_once.earliest = now;
+  at_once.deadline = now + at_once.duration;
+  const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
+  const Money most = site_.auctions.most_it_costs(job.bid);
+  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
+                         ? most
+                         : Money::from_credits(list.credits.front()).value_or(most);
+  job.terms.price = std::clamp(asked, std::min(job.terms.price, most), most);
+  site_.set_lien(job, job.terms.price);
 }
 
 }  // namespace market

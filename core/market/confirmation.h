@@ -29,6 +29,7 @@ class Confirmation {
   void recall(Job& job, const Note& note, const market_job_t& seen);
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
+  void buy_running(Job& job, const market_job_t& seen, Time now);
   void changed(Job& job, const market_job_t& seen, Time now);
   Result<Request> request_of(const market_job_t& seen, const Request& before, bool new_shape) const;
   void resettle_old_runs(const Job& job, const Note& note, const market_job_t& seen, Time now);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Why a job waits, in words and in one machine-readable code.
+#include "core/market/explain.h"
+
 #include <fmt/format.h>
 
-#include "core/market/market.h"
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
 
@@ -20,7 +21,7 @@ std::string best_value(const Job& job) {
 // What squeue and exporters show of a job that the market holds: one of four codes, since everybody
 // sees it. Amounts and times are told by `smarket why` to those whom they concern. Slurm clears the
 // field of a job that is not held in every cycle, and has reasons of its own for it.
-const char* reason_of(const Job& job) const {
+const char* reason_of(const Site& site, const Job& job) {
   if (job.phase != Phase::kWaiting) return nullptr;
   switch (job.cause) {
     case Cause::kNoFunds:
@@ -30,15 +31,15 @@ const char* reason_of(const Job& job) const {
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
-      return job.terms.auctioned() && site_.exchange_of(job).auction == nullptr ? "MarketClosed"
-                                                                          : "Price";
+      return job.terms.auctioned() && site.exchange_of(job).auction == nullptr ? "MarketClosed"
+                                                                               : "Price";
   }
 }
 
-std::string who_holds_liens(const std::string& account) const {
+std::string who_holds_liens(const Site& site, const std::string& account) {
   std::string text;
   int shown = 0;
-  for (const auto& [id, job] : site_.jobs.all()) {
+  for (const auto& [id, job] : site.jobs.all()) {
     if (job.lien == Money() || job.lien_account != account) continue;
     if (++shown > 8) return text + ", …";
     text += fmt::format("{}job {} ({}) {}", text.empty() ? "" : ", ", id, job.user,
@@ -65,11 +66,11 @@ std::string explain_not_started(const Job& job, Time now) {
 }
 
 // One sentence that says what would change it.
-std::string explain(const Job& job, Time now, std::string& code) const {
+std::string explain(const Site& site, const Job& job, Time now, std::string& code) {
   const std::string price = job.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
-  if (in_auction && job.terms.auctioned()) return site_.auctions.explain_auctioned(job, now, code);
+  if (in_auction && job.terms.auctioned()) return site.auctions.explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",
@@ -86,8 +87,8 @@ std::string explain(const Job& job, Time now, std::string& code) const {
         "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
         "or "
         "credits are deposited",
-        price, site_.accounts.available(job.bid.account).to_string(), job.bid.account,
-        who_holds_liens(job.bid.account));
+        price, site.accounts.available(job.bid.account).to_string(), job.bid.account,
+        who_holds_liens(site, job.bid.account));
   }
   if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {
     code = "OUTBID";

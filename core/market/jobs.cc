@@ -54,7 +54,6 @@ StartSpans JobBook::closed_starts(const Job& job, Time slack) const {
   StartSpans closed;
   const auto array = throttled_.find(job.array_job_id);
   if (job.throttle == 0 || array == throttled_.end()) return closed;
-  const Time slack = site_.exchange_of(job).settings.start_slack;
   Waves waves(job.throttle, job.bid.request.duration + slack);
   for (const std::uint32_t id : array->second) {
     const auto sister = jobs_.find(id);
@@ -86,6 +85,10 @@ std::set<std::uint32_t> JobBook::crowded_tasks() const {
     for (std::size_t i = room; i < ready.size(); ++i) crowded.insert(ready[i]->id);
   }
   return crowded;
+}
+
+std::string reservation_name(const Job& job) {
+  return MARKET_RESV_PREFIX + std::to_string(job.id) + "_" + std::to_string(job.restart);
 }
 
 }  // namespace market

@@ -42,9 +42,7 @@ class JobBook {
   std::uint64_t last_ticket() const { return tokens_; }
   void keep_provisional(Provisional provisional);
   std::unordered_map<std::string, Provisional>& provisionals() { return provisionals_; }
-  const std::unordered_map<std::string, Provisional>& provisionals() const {
-    return provisionals_;
-  }
+  const std::unordered_map<std::string, Provisional>& provisionals() const { return provisionals_; }
   /// The call that brought the submission has ended: its job is in Slurm's list, or never will be.
   void submission_over(std::uint64_t ticket);
   /// A task of an acceptance became a job, or never will.

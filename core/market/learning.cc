@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "core/market/market.h"
+#include "core/market/site.h"
 
 namespace market {
 namespace {

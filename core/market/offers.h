@@ -31,7 +31,6 @@ class Offers {
   void unplace(Job& job, Time from);
   void unreserve(Job& job);
   void hold(Job& job, Cause cause, Money needed, Time now);
-  void buy_running(Job& job, const market_job_t& seen, Time now);
   bool renegotiate(Job& job, const Request& request, Time keep_start, Time now);
   bool move_at_told_price(Job& job, const Request& request, Time now);
 

@@ -36,7 +36,7 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
     site_.orders.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
   if (seen.state == MARKET_JOB_PENDING) {
-    const char* reason = reason_of(job);
+    const char* reason = reason_of(site_, job);
     if (job.phase == Phase::kWaiting && (job.hold_due || !seen.held)) {
       site_.orders.add(MARKET_HOLD, job.id).text = reason;
       job.hold_due = false;
@@ -133,7 +133,7 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
 // Accepted jobs come before all others, earlier planned starts first. The scale is fixed for a week
 // at a time, so that numbers do not change from pass to pass.
 std::uint32_t Planner::factor(const MarketSettings& settings, const Terms& terms,
-                             bool waiting) const {
+                              bool waiting) const {
   if (waiting) return 0;
   const Time span = 2 * settings.horizon;
   const Time base = site_.last_pass / settings.horizon * settings.horizon;
@@ -158,8 +158,8 @@ std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_t
 }
 
 void Planner::order_failed(const market_order_t& order, std::string_view why, Time now) {
-  site_.log(LogLevel::kDebug,
-       fmt::format("job {}: order to {} failed: {}", order.job_id, order_name(order.kind), why));
+  site_.log(LogLevel::kDebug, fmt::format("job {}: order to {} failed: {}", order.job_id,
+                                          order_name(order.kind), why));
   const auto found = site_.jobs.all().find(order.job_id);
   if (found == site_.jobs.all().end()) return;
   Job& job = found->second;
@@ -212,7 +212,7 @@ void Planner::give_up_start(Job& job, std::string_view why, Time now) {
   const bool may_start = partition != nullptr && partition->up;
   if (may_start || job.start_failures == 0) ++job.start_failures;
   site_.log(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
-                                    job.id, job.start_failures, why));
+                                         job.id, job.start_failures, why));
   if (job.start_failures > kStartAttempts)
     return site_.offers.hold(job, Cause::kNotStarted, job.terms.price, now);
   job.cause = Cause::kNotStarted;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/market/convert.h"
-#include "core/market/market.h"
+#include "core/market/site.h"
 
 namespace market {
 namespace {
@@ -132,7 +132,7 @@ std::vector<double> Auctions::node_weights(const Job& job, const Placement& plac
 // The parts of the charge that owners get, one for each account; what is missing to it is the
 // site's. Off its award no owner gets more of a run than it asks: it did not win it.
 std::vector<ledger::Payee> Auctions::payees_of(const Job& job, const market_job_t& ended,
-                                             const Bill& bill) {
+                                               const Bill& bill) {
   std::vector<ledger::Payee> payees;
   const Money amount = bill.charged - bill.refunded;
   const auto& owners = site_.exchange_of(job).settings.owners;
@@ -158,9 +158,10 @@ std::vector<ledger::Payee> Auctions::payees_of(const Job& job, const market_job_
     if (site_.accounts.exists(account)) {
       if (part > Money()) payees.push_back({account, part});
     } else if (site_.accounts.is_newly_missing(account)) {
-      site_.log(LogLevel::kError, fmt::format("market.conf: owners: account {} is not in the ledger; "
-                                         "what its nodes earn goes to the site",
-                                         account));
+      site_.log(LogLevel::kError,
+                fmt::format("market.conf: owners: account {} is not in the ledger; "
+                            "what its nodes earn goes to the site",
+                            account));
     }
   }
   return payees;

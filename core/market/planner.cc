@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The periodic pass: what jobs do, who is planned where, and what Slurm is told to do about it.
+#include "core/market/planner.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,21 +11,13 @@
 #include <utility>
 
 #include "core/market/convert.h"
-#include "core/market/market.h"
 #include "core/market/text.h"
 
 namespace market {
 namespace {
 
-constexpr Time kUnseenLife = 60;     // seconds until a job or lien that nothing is seen of is gone
-constexpr Time kRetry = 60;          // seconds between two attempts that nothing new speaks for
-constexpr int kSearchesPerPass = 8;  // full quotes in one pass
-constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one pass
-constexpr int kReserveAttempts = 3;  // refused reservations before another start is taken
-
-std::string reservation_name(const Job& job) {
-  return fmt::format(MARKET_RESV_PREFIX "{}_{}", job.id, job.restart);
-}
+constexpr Time kUnseenLife = 60;  // seconds until a job or lien that nothing is seen of is gone
+constexpr Time kPastEnd = 60;     // seconds that a run past its end is booked for at a time
 
 bool is_active(int state) {
   return state == MARKET_JOB_PENDING || state == MARKET_JOB_RUNNING ||
@@ -33,19 +27,20 @@ bool is_active(int state) {
 }  // namespace
 
 const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::size_t job_count,
-                                                const char* const* resv_names,
-                                                std::size_t resv_count, Time now) {
+                                                 const char* const* resv_names,
+                                                 std::size_t resv_count, Time now) {
   const auto began = std::chrono::steady_clock::now();
   site_.orders.clear();
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!site_.has_config || !site_.accounts.liens_read() || !site_.cluster.is_known()) return site_.orders.list();
+  if (!site_.has_config || !site_.accounts.liens_read() || !site_.cluster.is_known())
+    return site_.orders.list();
   site_.in_pass = true;
   ++site_.pass_number;
   site_.last_pass = now;
   settlement_.judge_preemptions(jobs, job_count, now);
   for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
   settlement_.see_own_suspensions(jobs, job_count);
-  changed_arrays_.clear();
+  confirmation_.forget_changed_arrays();
   drop_unseen(now);
   confirmation_.drop_provisionals(now);
   site_.accounts.return_orphans(site_.pass_number, now);
@@ -54,7 +49,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   confirmation_.place_adopted(now);
   yield_places(now);
   stretch_arrays(now);
-  update_capacity(now);
+  site_.update_capacity(now);
   replan_lost(now);
   fund_waiting(now);
   pull_forward(now);
@@ -62,13 +57,14 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   for (const auto& exchange : site_.exchanges) site_.auctions.hold_auction(*exchange, now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = site_.jobs.all().find(jobs[i].job_id);
-    if (found == site_.jobs.all().end() || !is_active(jobs[i].state) || found->second.phase == Phase::kEnded)
+    if (found == site_.jobs.all().end() || !is_active(jobs[i].state) ||
+        found->second.phase == Phase::kEnded)
       continue;
     give_orders(found->second, jobs[i], now);
   }
   site_.in_pass = false;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-  last_pass_ms_ = took.count();
+  site_.last_pass_ms = took.count();
   return site_.orders.list();
 }
 
@@ -132,7 +128,8 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
     job.phase = Phase::kConfirmed;
     site_.offers.unplace(job, now);
     confirmation_.forget_run(job);
-    if (std::exchange(job.unbilled, false)) return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
+    if (std::exchange(job.unbilled, false))
+      return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   const std::uint64_t fingerprint = fingerprint_of(seen);
   const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
@@ -159,13 +156,13 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
 void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
   if (is_first && job.owner_changed && fingerprint_of(seen) != job.fingerprint)
-    site_.offers.buy_running(job, seen, now);
+    confirmation_.buy_running(job, seen, now);
   Exchange& exchange = site_.exchange_of(job);
   const Time slack = exchange.settings.start_slack;
   if (is_first) {
     if (job.phase == Phase::kWaiting) {
       site_.log(LogLevel::kInfo,
-           fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
+                fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
       job.unbilled = true;
     }
     const bool is_earlier = job.placed && job.terms.start > seen.start;
@@ -190,15 +187,16 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.reserved && !job.bound) site_.offers.unreserve(job);
     if (job.terms.auctioned() && !job.unbilled) {
-      site_.auctions.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
-                site_.auctions.limit_end(job, now));
+      site_.auctions.meet_asks(job,
+                               placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
+                               site_.auctions.limit_end(job, now));
     }
   }
   job.owner_changed = false;
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   site_.auctions.accrue(job);
   // A run past its end is booked a minute at a time.
-  const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kRetry;
+  const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kPastEnd;
   if (!is_first && end == job.run_end) return;
   job.run_end = end;
   job.placement = placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes());
@@ -225,8 +223,9 @@ void Planner::drop_unseen(Time now) {
       site_.offers.unplace(job, now);
       site_.accounts.void_lien(job, "the job is gone");
       if (job.phase != Phase::kRunning) site_.lessons.unlearn(job);
-      site_.log(LogLevel::kInfo,
-           fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
+      site_.log(
+          LogLevel::kInfo,
+          fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
     }
     entry = site_.jobs.all().erase(entry);
   }

@@ -2,7 +2,6 @@
 // The periodic pass: what jobs do, who is planned where, and what Slurm is told to do about it.
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -15,13 +14,8 @@ namespace market {
 
 class Planner {
  public:
-  /// `update_capacity` is called in each pass when all has been seen.
-  Planner(Site& site, Confirmation& confirmation, Settlement& settlement,
-          std::function<void(Time)> update_capacity)
-      : site_(site),
-        confirmation_(confirmation),
-        settlement_(settlement),
-        update_capacity_(std::move(update_capacity)) {}
+  Planner(Site& site, Confirmation& confirmation, Settlement& settlement)
+      : site_(site), confirmation_(confirmation), settlement_(settlement) {}
 
   /// The orders live until the next pass.
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
@@ -55,7 +49,6 @@ class Planner {
   Site& site_;
   Confirmation& confirmation_;
   Settlement& settlement_;
-  const std::function<void(Time)> update_capacity_;
   std::set<std::uint32_t> limited_by_owner_;  // arrays whose owner lowered their limit
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;

@@ -4,8 +4,9 @@
 // was, so the bill waits for the next pass.
 #include <algorithm>
 
+#include "core/market/confirmation.h"
 #include "core/market/convert.h"
-#include "core/market/market.h"
+#include "core/market/settlement.h"
 #include "core/market/text.h"
 #include "core/util/account_name.h"
 

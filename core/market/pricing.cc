@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The best posted (start, price) pair that also has a place on the nodes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "core/market/market.h"
-#include "core/market/text.h"
-#include "core/util/slurm_time.h"
+#include "core/market/site.h"
 
 namespace market {
 namespace {
@@ -43,7 +39,7 @@ Time next_try(const Bookings& bookings, Time start, int tried) {
 // With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
 // the prices do not depend on the report, so the report only picks one of the posted pairs, and the
 // true value picks the pair that is truly best for its owner.
-Market::Found Offers::find(const Request& request, const Wish& wish, Time now) const {
+Found Offers::find(const Request& request, const Wish& wish, Time now) const {
   Found found;
   const Exchange& exchange = site_.exchange_of(request);
   const Time slack = exchange.settings.start_slack;
@@ -93,8 +89,8 @@ Market::Found Offers::find(const Request& request, const Wish& wish, Time now) c
       break;
     }
     const Time end = start + request.duration + slack;
-    auto placement =
-        site_.cluster.plan().place(request.demand.shape, request.partition, start, end, wish.ignore);
+    auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start, end,
+                                                wish.ignore);
     if (placement) {
       found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
                             free_after_of(list, k)};
@@ -107,8 +103,8 @@ Market::Found Offers::find(const Request& request, const Wish& wish, Time now) c
 
 // The same choice for one more of the same bid, when it is still the best: what is sold makes no
 // price fall and no room, so it is while its own price has not moved. Far cheaper than a search.
-std::optional<Market::Choice> Offers::once_more(const Request& request, const Choice& last,
-                                                Time now) const {
+std::optional<Choice> Offers::once_more(const Request& request, const Choice& last,
+                                        Time now) const {
   Request narrow = request;
   narrow.earliest = last.start;
   narrow.deadline = last.start + request.duration;
@@ -118,12 +114,13 @@ std::optional<Market::Choice> Offers::once_more(const Request& request, const Ch
   const auto price = Money::from_credits(list.credits.front());
   if (!price || *price != last.price) return std::nullopt;
   const Time end = last.start + request.duration + exchange.settings.start_slack;
-  auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, last.start, end);
+  auto placement =
+      site_.cluster.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
   return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
 }
 
-Market::Wish Offers::wish_for(const Bid& bid, Time bid_made) const {
+Wish Offers::wish_for(const Bid& bid, Time bid_made) const {
   Wish wish;
   if (bid.worth.value) {
     wish.prefer = Prefer::kValue;
@@ -141,9 +138,9 @@ bool Offers::affordable(const Bid& bid, Time bid_made, const Choice& choice) con
          choice.price.credits();
 }
 
-std::optional<Market::Choice> Offers::earliest_place(const Request& request, Time from, Time until,
-                                                     const std::string& ignore,
-                                                     const StartSpans* closed) const {
+std::optional<Choice> Offers::earliest_place(const Request& request, Time from, Time until,
+                                             const std::string& ignore,
+                                             const StartSpans* closed) const {
   const Time slack = site_.exchange_of(request).settings.start_slack;
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
@@ -160,63 +157,6 @@ std::optional<Market::Choice> Offers::earliest_place(const Request& request, Tim
     start = next;
   }
   return std::nullopt;
-}
-
-// A deadline by which the whole draft is within its budget; of the earliest places that are, so
-// that it is near, and tried out, as a search by that deadline may choose others.
-std::optional<std::string> Admission::later_deadline(const Draft& draft, Time now) {
-  if (draft.wanted_deadline == 0) return std::nullopt;
-  Draft later = draft;
-  Request& request = later.bid.request;
-  const MarketSettings& settings = site_.exchange_of(request).settings;
-  request.deadline = std::max(request.deadline, now + settings.horizon - settings.start_slack);
-  Wish wish;
-  wish.prefer = Prefer::kEarliest;
-  wish.limit = draft.bid.worth.budget;
-  const auto trial = site_.offers.try_out(later, wish, now);
-  if (!trial) return std::nullopt;
-  const Time done = trial->last_start + request.duration + settings.start_slack;
-  const Time minute = (done + 59) / 60 * 60;
-  Money dearest = trial->dearest;
-  if (draft.tasks > 1) {
-    request.deadline = minute - settings.start_slack;
-    const auto again = site_.offers.try_out(later, Wish{}, now);
-    if (!again) return std::nullopt;
-    dearest = again->dearest;
-  }
-  std::string when = format_time_short(minute, now);
-  if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
-  return fmt::format("--deadline={} ({})", when, dearest.to_string());
-}
-
-std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now) {
-  for (const int quarters : {3, 2, 1}) {
-    Draft shorter = draft;
-    Request& request = shorter.bid.request;
-    request.duration = request.duration * quarters / 4 / 60 * 60;
-    if (request.duration < 60) break;
-    const auto trial = site_.offers.try_out(shorter, Wish{}, now);
-    if (!trial) continue;
-    return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
-  }
-  return std::nullopt;
-}
-
-// Each alternative is a real quote, for all tasks of an array, that would pass now.
-std::string Admission::alternatives(const Draft& draft, Time now) {
-  if (!draft.bid.worth.budget) return "";
-  std::vector<std::string> offers;
-  Draft richer = draft;
-  richer.bid.worth.budget = Money::from_micro(INT64_MAX);
-  if (const auto trial = site_.offers.try_out(richer, Wish{}, now);
-      trial && trial->dearest > *draft.bid.worth.budget)
-    offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
-  if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));
-  if (auto offer = shorter_limit(draft, now)) offers.push_back(std::move(*offer));
-  if (offers.empty()) return "";
-  std::string text = " Would pass: " + offers.front();
-  for (std::size_t i = 1; i < offers.size(); ++i) text += ", or " + offers[i];
-  return text;
 }
 
 }  // namespace market

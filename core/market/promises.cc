@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/market/confirmation.h"
 #include "core/market/convert.h"
-#include "core/market/market.h"
+#include "core/market/settlement.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -16,9 +17,6 @@ namespace {
 constexpr std::size_t kEarlyChanges = 10000;  // changes remembered of jobs not seen yet
 constexpr Time kEarlyChangeLife = 60;         // seconds
 constexpr Time kCountAgain = 60;              // seconds after Slurm could not count a job
-constexpr int kStartAttempts = 5;             // planned starts without a start until it is held
-constexpr Time kLongestWait = 86400;          // seconds between two of them
-constexpr Time kLeastPatience = 60;           // seconds: one cycle of Slurm's scheduler
 
 std::int64_t cpus_of(const Demand& demand) {
   const auto cpus = demand.tres.find("cpu");
@@ -126,8 +124,8 @@ void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
 
 // Slurm's own count of the CPUs. Where it is more than what was sold, the submission was counted
 // wrongly, and the difference is the site's.
-void Confirmation::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus, std::uint32_t nodes,
-                        Time now) {
+void Confirmation::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus,
+                              std::uint32_t nodes, Time now) {
   if (!job.count_due || cpus == 0 || job.terms.auctioned()) return;
   if (cpus == MARKET_UNCOUNTABLE) {
     job.count_at = now + kCountAgain;

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "core/market/market.h"
+#include "core/market/jobs.h"
 
 namespace market {
 namespace {
@@ -62,36 +62,14 @@ void JobBook::forget_provisional(const std::string& token) {
   provisionals_.erase(entry);
 }
 
-void Confirmation::drop_provisional(const std::string& token) {
-  const auto entry = site_.jobs.provisionals().find(token);
-  if (entry == site_.jobs.provisionals().end()) return;
-  Provisional& provisional = entry->second;
-  for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
-    const Provisional::Task& task = provisional.tasks[i];
-    if (task.claimed) continue;
-    --provisional_tasks_;
-    if (!task.funded) continue;
-    site_.cluster.bookings().cancel(booking_key(token, i));
-    if (!task.terms.auctioned() && site_.trades(provisional.bid.request.partition))
-      site_.exchange_of(provisional.bid.request)
-          .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
-    site_.accounts.give_back(provisional.bid.account, task.terms.price);
-  }
-  site_.jobs.forget_provisional(token);
-}
-
-void Confirmation::drop_provisionals(Time now) {
+std::vector<std::string> JobBook::take_gone(std::uint64_t pass_number, Time now) {
   std::vector<std::string> gone;
-  for (const auto& [token, provisional] : site_.jobs.provisionals()) {
-    if (is_gone(provisional, site_.pass_number, now)) gone.push_back(token);
-  }
-  for (const std::string& token : gone) {
-    const Provisional& provisional = site_.jobs.provisionals().at(token);
-    if (provisional.seen_pass == 0) {
-      UnseenBids& unseen = unseen_[provisional.bid.uid];
-      if (unseen.dropped++ == 0) unseen.since = now;
-    }
-    drop_provisional(token);
+  for (const auto& [token, provisional] : provisionals_) {
+    if (!is_gone(provisional, pass_number, now)) continue;
+    gone.push_back(token);
+    if (provisional.seen_pass != 0) continue;
+    UnseenBids& unseen = unseen_[provisional.bid.uid];
+    if (unseen.dropped++ == 0) unseen.since = now;
   }
   for (auto& [uid, unseen] : unseen_) {
     if (now - unseen.since >= kDroppedFor) unseen.dropped = 0;
@@ -99,9 +77,10 @@ void Confirmation::drop_provisionals(Time now) {
   std::erase_if(unseen_, [](const auto& entry) {
     return entry.second.open == 0 && entry.second.dropped == 0;
   });
+  return gone;
 }
 
-std::optional<std::string> JobBook::too_many_unseen(std::uint32_t uid, Time now) {
+std::optional<std::string> JobBook::too_many_unseen(std::uint32_t uid, Time now) const {
   const auto entry = unseen_.find(uid);
   if (entry == unseen_.end()) return std::nullopt;
   const UnseenBids& unseen = entry->second;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/market/convert.h"
-#include "core/market/market.h"
+#include "core/market/site.h"
 
 namespace market {
 namespace {

@@ -59,17 +59,20 @@ void Planner::replan_lost(Time now) {
       job.retry_at = 0;
     }
   }
-  const bool all_placed = std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
-    return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
-           (entry.second.terms.auctioned() && site_.exchange_of(entry.second).auction != nullptr);
-  });
+  const bool all_placed =
+      std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
+        return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
+               (entry.second.terms.auctioned() &&
+                site_.exchange_of(entry.second).auction != nullptr);
+      });
   if (all_placed) return;
   int searches = 0;
   for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
     Job& job = *lost;
     if (job.placed || now < job.retry_at) continue;
     if (job.terms.auctioned()) {
-      if (site_.exchange_of(job).auction == nullptr) site_.offers.hold(job, Cause::kResources, job.terms.price, now);
+      if (site_.exchange_of(job).auction == nullptr)
+        site_.offers.hold(job, Cause::kResources, job.terms.price, now);
       continue;
     }
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
@@ -81,10 +84,10 @@ void Planner::replan_lost(Time now) {
       continue;
     }
     if (++searches > kMovesPerPass) break;
-    const StartSpans closed = site_.jobs.closed_by_sisters(job);
+    const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
     auto choice = site_.offers.earliest_place(job.bid.request, from, now + 2 * settings.horizon,
-                                 booking_key(job), &closed);
+                                              booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.retry_at = now + kRetry / 2;
@@ -132,12 +135,13 @@ void Planner::pull_forward(Time now) {
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
   for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
     Job& job = *jobs[k];
-    if (!job.placed || !job.ready || job.terms.start <= now + site_.exchange_of(job).settings.slot ||
+    if (!job.placed || !job.ready ||
+        job.terms.start <= now + site_.exchange_of(job).settings.slot ||
         job.bid.request.earliest > now || job.not_before > now) {
       continue;
     }
     ++moves;
-    if (site_.jobs.closed_by_sisters(job).contains(now)) continue;
+    if (site_.closed_by_sisters(job).contains(now)) continue;
     auto choice = site_.offers.earliest_place(job.bid.request, now, now, booking_key(job));
     if (!choice) continue;
     site_.offers.unplace(job, job.terms.start);
@@ -187,7 +191,7 @@ void Planner::see_throttle(Job& job, const market_job_t& seen) {
   if (seen.array_throttle == job.throttle) return;
   const bool lower =
       seen.array_throttle != 0 && (job.throttle == 0 || seen.array_throttle < job.throttle);
-  if (lower && changed_arrays_.contains(job.array_job_id))
+  if (lower && confirmation_.owner_changed_array(job.array_job_id))
     limited_by_owner_.insert(job.array_job_id);
   job.throttle = seen.array_throttle;
 }

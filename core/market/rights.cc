@@ -4,7 +4,7 @@
 // may neither gets the same answer whether the account exists or not.
 #include <algorithm>
 
-#include "core/market/market.h"
+#include "core/market/admission.h"
 #include "core/market/text.h"
 #include "core/util/account_name.h"
 
@@ -19,8 +19,9 @@ bool holds(const market_accounts_t& accounts, std::string_view name) {
 }  // namespace
 
 bool Admission::may_spend(std::string_view account, const market_submission_t& asker) const {
-  return site_.accounts.associations_enforced() ? holds(asker.own, account)
-                                           : site_.accounts.funds().is_member(account, asker.uid);
+  return site_.accounts.associations_enforced()
+             ? holds(asker.own, account)
+             : site_.accounts.funds().is_member(account, asker.uid);
 }
 
 bool Admission::may_see(std::string_view account, const market_submission_t& asker) const {

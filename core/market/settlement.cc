@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The end of a run becomes money, once.
+#include "core/market/settlement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/market/confirmation.h"
 #include "core/market/convert.h"
-#include "core/market/market.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -96,7 +98,8 @@ std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now)
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
 // the charge is the whole budget, and bids are sealed.
-std::string Settlement::wanted_bill(std::string_view partition, std::string_view settled_note) const {
+std::string Settlement::wanted_bill(std::string_view partition,
+                                    std::string_view settled_note) const {
   const auto note = read_note(settled_note);
   if (!note) return {};
   const bool by_rule = !note->rule.starts_with("abacus/");
@@ -168,7 +171,7 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   return &job;
 }
 
-Market::Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
+Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   Bill bill;
   bill.state = name_of(ended.state);
   bill.ran = ended.start > 0 && ended.end > ended.start;
@@ -229,7 +232,7 @@ void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
   site_.forget_rooms();
   if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
     site_.exchange_of(job).auction_at = 0;  // others pay by it no longer
-  job.reserved = job.bound = false;   // the next pass finds a reservation that no job needs
+  job.reserved = job.bound = false;         // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = site_.pass_number;

@@ -45,6 +45,7 @@ struct Site {
   std::uint64_t pass_number = 0;
   Time last_pass = 0;
   double last_pass_ms = 0;
+  std::size_t stocked_markets = 0;  ///< that have nodes
   bool in_pass = false;
   Lessons lessons{*this};
   Offers offers{*this};
@@ -67,6 +68,8 @@ struct Site {
     return billing_of(exchange_of(request).settings, request.demand.tres);
   }
   double billing_of(const MarketSettings& settings, const Tres& tres) const;
+  /// What each market has for sale, told to its rule when it changed or time went on.
+  void update_capacity(Time now);
   /// The starts at which the job would be one task too many of its array.
   StartSpans closed_by_sisters(const Job& job) const;
   /// When the window of a request ends as a mechanism sees it: start_slack before the deadline, so
@@ -74,6 +77,9 @@ struct Site {
   Time window_end(const Request& request, Time deadline, Time now) const;
   /// Which settings are in force, for a line of the log.
   std::string settings_in_force(Time now) const;
+
+ private:
+  void find_shared_nodes();
 };
 
 }  // namespace market

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/market/market.h"
+#include "core/market/site.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -41,7 +41,7 @@ void Auctions::leave_auction(Job& job) {
 // the next pass (a license falls free, a dependency ends). It has no rate, and nobody's hangs on
 // it.
 void Auctions::rank_the_absent(Exchange& exchange, const std::vector<Job*>& owners,
-                             const std::vector<LiveBid>& bids, Time now) {
+                               const std::vector<LiveBid>& bids, Time now) {
   const std::vector<Standing> ranks = exchange.auction->auction(bids, node_rooms(exchange), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];

@@ -169,6 +169,15 @@ bool is_of_bid(const ledger::Segment& lien, const Job& job);
 /// What Slurm says of the job that stays the same for all of a run.
 void identify(Job& job, const market_job_t& seen);
 
+/// The name of the job's reservation in Slurm.
+std::string reservation_name(const Job& job);
+
+/// Until when a placed job, `slack` included, has its place.
+inline Time busy_until(const Job& job, Time slack) {
+  const bool runs = job.phase == Phase::kRunning;
+  return (runs ? job.run_end : job.terms.start + job.bid.request.duration) + slack;
+}
+
 /// Keys of bookings in the node plan.
 inline std::string booking_key(const Job& job) {
   return "j" + std::to_string(job.id);

@@ -1,30 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the ledger's thread reports, and the liens the façade asks it for.
+#include "core/market/market.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <random>
 
-#include "core/market/auction_adapter.h"
-#include "core/market/market.h"
 #include "core/market/text.h"
-#include "core/mechanism/table.h"
-#include "core/util/slurm_time.h"
 
 namespace market {
-namespace {}  // namespace
 
 Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books)
-    : site_.cluster_name(std::move(cluster_name)),
-      site_.log(std::move(log)),
-      site_.accounts(site_.cluster_name, site_.log, std::move(wake_books)),
-      token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
-                  std::random_device{}()) {
-  const MarketSettings defaults;
-  site_.exchanges.push_back(
-      std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
+    : site_(std::move(cluster_name), std::move(log), std::move(wake_books)) {}
+
+void Market::update_cluster(const market_cluster_t& told, Time now) {
+  if (told.texts_overwritten && !site_.cluster.texts_overwritten())
+    site_.log(LogLevel::kError, kTextsOverwritten);
+  if (site_.cluster.update(told, now)) move_runs();
+  site_.accounts.trust_associations(told.associations_enforced);
+  site_.forget_rooms();
+  for (const auto& exchange : site_.exchanges) exchange->capacity_due = true;
+  site_.update_capacity(now);
+}
+
+// The nodes of runs have other indices now: the next pass looks where each run is, and what it was
+// awarded is forgotten.
+void Market::move_runs() {
+  for (auto& [id, job] : site_.jobs.all()) {
+    job.standing.nodes.clear();
+    job.standing.payments.clear();
+    if (job.phase == Phase::kRunning) job.run_end = 0;
+  }
+}
+
+market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
+  if (change.unbid) {
+    const auto refusal = admission_.check_unbid_change(change);
+    if (refusal) text = prefixed(*refusal);
+    return refusal ? MARKET_REJECTED : MARKET_NO_BID;
+  }
+  confirmation_.note_change(change, now);
+  const auto found = site_.jobs.all().find(change.job_id);
+  // Until the first pass finds them again jobs are known by their notes alone, which tell a price
+  // and not for what.
+  const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
+  if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
+    return MARKET_NO_BID;
+  if (not_found_again || !site_.ready()) {
+    text = prefixed("not available now: jobs with a bid cannot be changed");
+    return MARKET_REJECTED;
+  }
+  const auto refusal = admission_.try_change(found->second, change, now);
+  if (!refusal) return MARKET_ACCEPTED;
+  text = prefixed(*refusal);
+  return MARKET_REJECTED;
 }
 
 void Market::say_once(std::string& last, const std::string& what, const std::string& error) {
@@ -40,44 +69,15 @@ void Market::say_once(std::string& last, const std::string& what, const std::str
 // Why the file as it is now is not in force, and what is instead.
 void Market::say_config(const BooksReport& news) {
   if (news.config && !news.seeded) {
-    site_.log(LogLevel::kInfo,
-         fmt::format("market.conf: the settings read now are in force ({})", site_.rules_text()));
-    config_read_ = news.now;
+    site_.log(LogLevel::kInfo, fmt::format("market.conf: the settings read now are in force ({})",
+                                           site_.rules_text()));
+    site_.health.config_read = news.now;
   }
-  if (news.config_error == config_error_) return;
-  config_error_ = news.config_error;
-  if (config_error_.empty()) return;
-  site_.log(LogLevel::kError,
-       fmt::format("market.conf: {}: refused; {}", config_error_, settings_in_force(news.now)));
-}
-
-// "era/1", or of several markets "batch: era/1, condo: dva/1".
-std::string Site::rules_text() const {
-  if (exchanges.size() == 1) return std::string(exchanges.front()->rule());
-  std::string text;
-  for (const auto& exchange : exchanges) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", exchange->settings.name,
-                        exchange->rule());
-  }
-  return text;
-}
-
-std::string Market::settings_in_force(Time now) const {
-  if (!site_.has_config) return "no settings are in force";
-  return fmt::format("the settings read {} stay in force", format_time_short(config_read_, now));
-}
-
-bool Site::trades(std::string_view partition) const {
-  return std::any_of(exchanges.begin(), exchanges.end(), [partition](const auto& exchange) {
-    return exchange->settings.trades(partition);
-  });
-}
-
-Exchange& Site::exchange_of(std::string_view partition) const {
-  const auto found = std::find_if(
-      exchanges.begin(), exchanges.end(),
-      [partition](const auto& exchange) { return exchange->settings.trades(partition); });
-  return found == exchanges.end() ? *exchanges.front() : **found;
+  if (news.config_error == site_.health.config_error) return;
+  site_.health.config_error = news.config_error;
+  if (site_.health.config_error.empty()) return;
+  site_.log(LogLevel::kError, fmt::format("market.conf: {}: refused; {}", site_.health.config_error,
+                                          site_.settings_in_force(news.now)));
 }
 
 // What the next rules must know of the cluster and of what is sold, all as of one moment.
@@ -128,13 +128,13 @@ Exchanges Market::tell_books(BooksReport news, Exchanges next) {
       site_.has_config = true;
     }
     site_.exchanges.swap(next);
-    update_capacity(news.now);
+    site_.update_capacity(news.now);
     say_config(news);
   } else if (!news.config) {
     say_config(news);
   }
   for (const auto& exchange : site_.exchanges) exchange->prices.end_journal();
-  if (site_.has_config) say_once(ledger_error_, "the ledger", news.ledger_error);
+  if (site_.has_config) say_once(site_.health.ledger_error, "the ledger", news.ledger_error);
   take_results(news);
   site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();
   return next;
@@ -143,13 +143,14 @@ Exchanges Market::tell_books(BooksReport news, Exchanges next) {
 void Market::take_results(BooksReport& news) {
   for (const RefusedLien& refused : site_.accounts.take_results(news)) {
     const auto found = site_.jobs.all().find(refused.job_id);
-    if (found == site_.jobs.all().end() || run_key(site_.cluster_name, found->second).text() != refused.run)
+    if (found == site_.jobs.all().end() ||
+        run_key(site_.cluster_name, found->second).text() != refused.run)
       continue;  // of a run before, or of the number's last job
     found->second.lien = refused.previous;
     found->second.revoked = found->second.phase == Phase::kConfirmed;
   }
   if (news.open_liens) compare_liens(std::move(*news.open_liens));
-  if (news.ledger_gone) ledger_gone_at_ = news.now;
+  if (news.ledger_gone) site_.health.ledger_gone_at = news.now;
 }
 
 // The jobs that the market knows keep their liens; the others are for jobs yet to be seen, or for
@@ -162,14 +163,6 @@ void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
     const bool stays = site_.accounts.reconcile(job, decided, site_.billing_of(job.bid.request));
     entry = stays ? std::next(entry) : site_.jobs.all().erase(entry);
   }
-}
-
-Result<Demand> Site::demand_for(const SizeOptions& size, const std::string& partition) const {
-  return cluster.demand_for(size, partition, exchange_of(partition).settings);
-}
-
-void Site::set_lien(Job& job, Money amount) {
-  accounts.set_lien(job, amount, billing_of(job.bid.request));
 }
 
 }  // namespace market

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/market/market.h"
+#include "core/desk/desk.h"
 #include "core/market/text.h"
 
 namespace market {

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/desk/desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/desk/json.h"
+#include "core/market/explain.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+constexpr std::size_t kLongestQuery = 65536;
+constexpr std::size_t kLiensInAnAnswer = 500;
+
+}  // namespace
+
+Answer Desk::answer_query(const market_submission_t& asker, Time now) {
+  const std::string_view text = or_empty(asker.query);
+  Json result;
+  const Json ask = text.size() > kLongestQuery ? Json() : Json::parse(text, nullptr, false);
+  const std::string verb = ask.is_object() ? text_of(ask, "verb") : std::string();
+  if (verb == "status") {
+    result = query_status(asker, now);
+  } else if (verb.empty()) {
+    result = failure("a query is a JSON object with a \"verb\"");
+  } else if (!site_.ready()) {
+    result = failure("the market is not available now; see slurmctld's log or smarket check");
+  } else if (verb == "quote") {
+    result = query_quote(ask, asker, now);
+  } else if (verb == "why") {
+    result = query_why(ask, asker, now);
+  } else if (verb == "prices") {
+    result = query_prices(ask, now);
+  } else if (verb == "liens") {
+    result = query_liens(ask, asker);
+  } else if (verb == "markets") {
+    result = query_markets(now);
+  } else if (verb == "balance") {
+    result = query_balance(asker);
+  } else if (verb == "rebid") {
+    result = query_rebid(ask, asker, now);
+  } else {
+    result = failure("unknown verb " + printable(verb));
+  }
+  return Answer{MARKET_ANSWERED, result.dump(-1, ' ', false, Json::error_handler_t::replace), "",
+                ""};
+}
+
+// What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
+// those above "after", so many that the answer fits.
+Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const {
+  if (!asker.is_operator) return Json{{"ok", false}, {"error", "only operators may see all liens"}};
+  const auto given = ask.find("after");
+  const auto after = given != ask.end() && given->is_number_unsigned() ? given->get<std::uint64_t>()
+                                                                       : std::uint64_t{0};
+  std::vector<const Job*> jobs;
+  for (const auto& [id, job] : site_.jobs.all()) {
+    if (id > after && job.lien != Money()) jobs.push_back(&job);
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  Json liens = Json::array();
+  for (std::size_t i = 0; i < std::min(jobs.size(), kLiensInAnAnswer); ++i) {
+    liens.push_back(Json{{"job", jobs[i]->id},
+                         {"bid", jobs[i]->token},
+                         {"restart", jobs[i]->restart},
+                         {"account", jobs[i]->lien_account},
+                         {"lien", jobs[i]->lien.to_string()}});
+  }
+  return Json{{"ok", true},
+              {"liens", liens},
+              {"more", jobs.size() > kLiensInAnAnswer},
+              {"recovering", site_.accounts.recovering()},
+              {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
+}
+
+Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now) {
+  const std::string name = text_of(ask, "job");
+  const Job* job = site_.jobs.find_job(name);
+  if (job == nullptr ||
+      (job->bid.uid != asker.uid && !admission_.may_see(job->bid.account, asker))) {
+    return failure(
+        fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
+                    "yours nor of an account of yours",
+                    printable(name)));
+  }
+  std::string code;
+  const std::string sentence = explain(site_, *job, now, code);
+  const double hours =
+      site_.billing_of(job->bid.request) * static_cast<double>(job->bid.request.duration) / 3600.0;
+  std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
+  if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
+    text += fmt::format(
+        "\nprice {} = {} billing-hours × {:.4f} ({}); lien {} on {}; promised by {}",
+        job->terms.price.to_string(), short_number(hours),
+        hours > 0 ? job->terms.price.credits() / hours : 0.0, job->terms.rule,
+        job->lien.to_string(), job->bid.account, format_time_short(job->terms.promised_end, now));
+  }
+  Json answer{{"ok", true},
+              {"text", text},
+              {"code", code},
+              {"job", job->id},
+              {"account", job->bid.account},
+              {"price", job->terms.price.to_string()},
+              {"lien", job->lien.to_string()}};
+  if (job->phase == Phase::kWaiting) {
+    answer["needs"] = job->needed.to_string();
+    answer["available"] = site_.accounts.available(job->bid.account).to_string();
+  } else if (!job->terms.auctioned()) {
+    answer["start"] = job->terms.start;
+    answer["completes"] = job->terms.promised_end;
+  }
+  if (!job->texts.budget.empty()) answer["budget"] = job->texts.budget;
+  if (!job->texts.value.empty()) answer["value"] = job->texts.value;
+  return answer;
+}
+
+Json Desk::query_balance(const market_submission_t& asker) {
+  Json accounts = Json::array();
+  std::string text =
+      fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
+  for (const std::string& name : admission_.accounts_to_see(asker)) {
+    const std::string posted = site_.accounts.funds().posted(name).to_string(),
+                      liens = site_.accounts.funds().liens(name).to_string();
+    const std::string available = site_.accounts.available(name).to_string();
+    accounts.push_back(
+        Json{{"account", name}, {"balance", posted}, {"liens", liens}, {"available", available}});
+    text += fmt::format("\n{:<16}{:>14}{:>14}{:>14}", name, posted, liens, available);
+  }
+  return Json{
+      {"ok", true}, {"text", text}, {"accounts", accounts}, {"currency", site_.config.currency}};
+}
+
+Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
+  const std::string name = text_of(ask, "job");
+  Job* job = site_.jobs.find_job(name);
+  const bool is_theirs = job != nullptr && (asker.is_operator || job->bid.uid == asker.uid);
+  if (!is_theirs || job->phase == Phase::kEnded)
+    return failure(
+        fmt::format("job {} carries no bid, has ended, or is not yours", printable(name)));
+  const BidTexts texts{text_of(ask, "budget"), text_of(ask, "value")};
+  if (texts.budget.empty() == texts.value.empty())
+    return failure("give --budget or --value, one of them");
+  const auto worth = parse_worth(texts.budget, texts.value);
+  if (!worth) return failure(worth.error().text);
+  if (const auto refusal = admission_.rebid(*job, *worth, texts, now)) return failure(*refusal);
+  std::string code;
+  const std::string sentence = explain(site_, *job, now, code);
+  return Json{
+      {"ok", true},
+      {"text", fmt::format("{}: the bid is now {}; it {}.  [{}]", printable(name),
+                           texts.budget.empty() ? texts.value : texts.budget, sentence, code)},
+      {"code", code},
+      {"price", job->terms.price.to_string()}};
+}
+
+// What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;
+// of an auction what its runs spend in an hour.
+void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) const {
+  const MarketSettings& settings = exchange.settings;
+  if (exchange.auction != nullptr) {
+    double spent = 0;
+    for (const auto& [id, job] : site_.jobs.all()) {
+      if (job.phase == Phase::kRunning && job.rated &&
+          site_.auctions.auction_of(job) == exchange.auction)
+        spent += job.standing.rate;
+    }
+    market["spent_per_hour"] = spent * 3600;
+    return;
+  }
+  Request request;
+  request.demand.tres = {{"cpu", 1}};
+  request.duration = 3600;
+  request.earliest = now;
+  request.deadline = now + settings.horizon;
+  const double billing = site_.billing_of(settings, request.demand.tres);
+  const PriceList list = exchange.prices.prices(request, now);
+  if (list.credits.empty() || !(billing > 0)) return;
+  const double cheapest = *std::min_element(list.credits.begin(), list.credits.end());
+  if (std::isfinite(list.credits.front())) market["now"] = list.credits.front() / billing;
+  if (std::isfinite(cheapest)) market["cheapest"] = cheapest / billing;
+}
+
+// Each market with its rule, its partitions, its live bids and its price level.
+Json Desk::query_markets(Time now) const {
+  Json markets = Json::array();
+  for (const auto& exchange : site_.exchanges) {
+    std::size_t live = 0;
+    for (const auto& [id, job] : site_.jobs.all())
+      live += job.phase != Phase::kEnded && &site_.exchange_of(job) == exchange.get();
+    Json partitions = Json::array();
+    for (const Partition& partition : site_.cluster.partitions()) {
+      if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
+    }
+    Json market{{"name", exchange->settings.name},
+                {"rule", exchange->rule()},
+                {"partitions", std::move(partitions)},
+                {"live", live}};
+    add_price_level(*exchange, now, market);
+    markets.push_back(std::move(market));
+  }
+  return Json{{"ok", true}, {"markets", std::move(markets)}};
+}
+
+Json Desk::query_status(const market_submission_t& asker, Time now) {
+  std::size_t waiting = 0, running = 0, confirmed = 0;
+  for (const auto& [id, job] : site_.jobs.all()) {
+    waiting += job.phase == Phase::kWaiting;
+    running += job.phase == Phase::kRunning;
+    confirmed += job.phase == Phase::kConfirmed;
+  }
+  std::uint64_t priced = 0;
+  for (const auto& exchange : site_.exchanges) priced += exchange->prices.priced();
+  const bool usable = site_.ready();
+  std::string text =
+      usable ? fmt::format(
+                   "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
+                   "entries to write",
+                   site_.rules_text(), confirmed, waiting, running,
+                   site_.last_pass == 0 ? 0 : now - site_.last_pass, site_.last_pass_ms,
+                   site_.accounts.unwritten())
+             : std::string("not available: ") + (!site_.has_config ? "market.conf cannot be read"
+                                                 : !site_.books_usable ? "the ledger cannot be used"
+                                                                       : "starting");
+  if (asker.is_operator && !site_.health.ledger_error.empty())
+    text += fmt::format(" ({})", site_.health.ledger_error);
+  if (site_.health.ledger_gone_at != 0)
+    text += fmt::format("; the ledger's file was deleted, moved or replaced under the market {}",
+                        format_time_short(site_.health.ledger_gone_at, now));
+  // A line of market.conf that cannot be read may hold what its readers alone shall know.
+  const std::string why = asker.is_operator ? fmt::format(" ({})", site_.health.config_error) : "";
+  const std::string refused =
+      site_.health.config_error.empty()
+          ? ""
+          : fmt::format("; market.conf was refused{}: {}", why, site_.settings_in_force(now));
+  if (confirmation_.undersold_jobs() > 0)
+    text += fmt::format("; of {} jobs Slurm took more CPUs than were sold, the last {}",
+                        confirmation_.undersold_jobs(), confirmation_.last_undersold());
+  return Json{{"ok", true},
+              {"text", text + refused},
+              {"usable", usable},
+              {"cluster", site_.cluster_name},
+              {"config_refused", !site_.health.config_error.empty()},
+              {"priced", priced},
+              {"undersold", confirmation_.undersold_jobs()},
+              {"warnings", usable ? risks() : std::vector<std::string>()},
+              {"planned", confirmed},
+              {"waiting", waiting},
+              {"running", running},
+              {"unwritten", site_.accounts.unwritten()},
+              {"last_pass", site_.last_pass},
+              {"pass_ms", site_.last_pass_ms},
+              {"rule", site_.has_config ? site_.rules_text() : std::string()}};
+}
+
+}  // namespace market

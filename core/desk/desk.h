@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Questions of people over Slurm's will-run call: JSON in, one line of JSON out. Who asks is the uid
+// that Slurm authenticated. Tables for people are laid out where they are printed, not here.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/market/market.h"
+
+namespace market {
+
+class Desk {
+ public:
+  explicit Desk(Market& market)
+      : site_(market.site()),
+        admission_(market.admission()),
+        confirmation_(market.confirmation()) {}
+
+  /// Answers `asker.query`.
+  Answer answer_query(const market_submission_t& asker, Time now);
+
+ private:
+  using Json = nlohmann::ordered_json;
+  Json query_quote(const Json& ask, const market_submission_t& asker, Time now);
+  Json quote_table(const Request& request, Time deadline, const std::string& account,
+                   Time now) const;
+  Json auction_quote(const Request& request, const std::string& account, Time now);
+  Json query_why(const Json& ask, const market_submission_t& asker, Time now);
+  Json query_prices(const Json& ask, Time now);
+  Json query_balance(const market_submission_t& asker);
+  Json query_rebid(const Json& ask, const market_submission_t& asker, Time now);
+  Json query_status(const market_submission_t& asker, Time now);
+  Json query_liens(const Json& ask, const market_submission_t& asker) const;
+  Json query_markets(Time now) const;
+  void add_price_level(const Exchange& exchange, Time now, Json& market) const;
+  bool share_nodes(const Partition& a, const Partition& b) const;
+  void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
+  /// Settings of Slurm with which promises cannot be kept or told, for smarket check.
+  std::vector<std::string> risks() const;
+
+  Site& site_;
+  Admission& admission_;
+  const Confirmation& confirmation_;
+};
+
+}  // namespace market

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Questions about prices.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/desk/desk.h"
+#include "core/desk/json.h"
+#include "core/market/text.h"
+#include "core/plan/fit_reason.h"
+#include "core/util/account_name.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+std::uint32_t count_of(const Json& object, const char* key) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number_of(object, key), UINT32_MAX));
+}
+
+SizeOptions size_of(const Json& ask) {
+  SizeOptions size;
+  const auto found = ask.find("size");
+  if (found == ask.end() || !found->is_object()) return size;
+  size.min_nodes = count_of(*found, "min_nodes");
+  size.max_nodes = count_of(*found, "max_nodes");
+  size.tasks = count_of(*found, "tasks");
+  size.cpus_per_task = count_of(*found, "cpus_per_task");
+  size.tasks_per_node = count_of(*found, "tasks_per_node");
+  size.min_cpus = count_of(*found, "min_cpus");
+  size.mem_per_node_mb = number_of(*found, "mem_per_node_mb");
+  size.mem_per_cpu_mb = number_of(*found, "mem_per_cpu_mb");
+  size.tres_per_job = text_of(*found, "tres_per_job");
+  size.tres_per_node = text_of(*found, "tres_per_node");
+  size.tres_per_socket = text_of(*found, "tres_per_socket");
+  size.tres_per_task = text_of(*found, "tres_per_task");
+  size.req_nodes = text_of(*found, "req_nodes");
+  size.exc_nodes = text_of(*found, "exc_nodes");
+  size.features = text_of(*found, "features");
+  size.cpus_per_node = count_of(*found, "cpus_per_node");
+  size.tasks_per_core = count_of(*found, "tasks_per_core");
+  size.threads_per_core = count_of(*found, "threads_per_core");
+  size.tasks_per_gpu = count_of(*found, "tasks_per_gpu");
+  size.cpus_per_tres = text_of(*found, "cpus_per_tres");
+  size.mem_per_tres = text_of(*found, "mem_per_tres");
+  const auto exclusive = found->find("exclusive");
+  size.exclusive = exclusive != found->end() && exclusive->is_boolean() && exclusive->get<bool>();
+  const auto all_memory = found->find("all_memory");
+  size.all_memory =
+      all_memory != found->end() && all_memory->is_boolean() && all_memory->get<bool>();
+  return size;
+}
+
+bool names_memory(const SizeOptions& size) {
+  return size.mem_per_node_mb > 0 || size.mem_per_cpu_mb > 0 || size.all_memory;
+}
+
+// The request that brought the question names no memory: what it has is Slurm's default.
+void take_default_memory(const market_size_t& asker, SizeOptions& size) {
+  size.mem_per_node_mb = asker.mem_per_node_mb;
+  size.mem_per_cpu_mb = asker.mem_per_cpu_mb;
+  size.all_memory = asker.all_memory;
+}
+
+}  // namespace
+
+Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  const auto partition = admission_.check_partition(text_of(ask, "partition"));
+  if (!partition) return failure(partition.error().text);
+  const auto limit =
+      admission_.check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                      (number_of(ask, "time_limit_s") + 59) / 60, UINT32_MAX)),
+                                  **partition);
+  if (!limit) return failure(limit.error().text);
+  Request request;
+  request.partition = (*partition)->name;
+  request.duration = *limit;
+  Time begin = 0, deadline = 0;
+  for (const auto& [key, time] : {std::pair{"begin", &begin}, std::pair{"deadline", &deadline}}) {
+    const std::string text = text_of(ask, key);
+    if (text.empty()) continue;
+    const auto parsed = parse_time(text, now);
+    if (!parsed)
+      return failure(fmt::format("--{}={}: {}", key, printable(text), parsed.error().text));
+    *time = *parsed;
+  }
+  if (auto window = admission_.check_window(request, begin, deadline, now); !window)
+    return failure(window.error().text);
+  SizeOptions size = size_of(ask);
+  size.memory_named = names_memory(size);
+  if (!size.memory_named) take_default_memory(asker.size, size);
+  auto demand = site_.demand_for(size, request.partition);
+  if (!demand) return failure(demand.error().text);
+  request.demand = std::move(*demand);
+  if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
+    return failure(*misfit);
+  bool chosen = false;
+  const std::string named = lower_case(text_of(ask, "account"));
+  const auto payer = admission_.check_account(named, asker, chosen);
+  std::string account = payer ? *payer : std::string();
+  if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named)) account = named;
+  Json answer = site_.exchange_of(request).auction != nullptr
+                    ? auction_quote(request, account, now)
+                    : quote_table(request, deadline, account, now);
+  if (!named.empty() && account.empty() && answer["ok"] == true) {
+    answer["account_error"] = payer.error().text;
+    answer["text"] =
+        fmt::format("{} But {}.", answer["text"].get<std::string>(), payer.error().text);
+  }
+  return answer;
+}
+
+Json Desk::quote_table(const Request& request, Time deadline, const std::string& account,
+                       Time now) const {
+  const Exchange& exchange = site_.exchange_of(request);
+  const MarketSettings& settings = exchange.settings;
+  const double billing = site_.billing_of(request);
+  const double hours = static_cast<double>(request.duration) / 3600.0;
+  Request later = request;
+  later.deadline = now + settings.horizon - settings.start_slack;
+  Wish earliest;
+  earliest.prefer = Prefer::kEarliest;
+  struct Row {
+    std::string when, note;
+    Choice choice;
+  };
+  std::vector<Row> rows;
+  const auto add = [&rows](std::string when, std::string note, Found found) {
+    if (!found.choice) return;
+    if (!rows.empty() && rows.back().choice.start == found.choice->start) {
+      if (rows.back().note.empty()) rows.back().note = note;
+      return;
+    }
+    if (rows.size() > 0 && !(found.choice->price < rows.back().choice.price)) return;
+    rows.push_back({std::move(when), std::move(note), std::move(*found.choice)});
+  };
+  add("now", "", site_.offers.find(request, earliest, now));
+  if (deadline != 0) {
+    add("by deadline", "cheapest by " + format_time_short(deadline, now),
+        site_.offers.find(request, Wish{}, now));
+  }
+  add("later", "cheapest in " + time_limit_text(settings.horizon),
+      site_.offers.find(later, Wish{}, now));
+  if (rows.empty()) return failure("no start with free nodes is for sale in this window");
+
+  Json table = Json::array();
+  std::string text = fmt::format("{:<12}{:<18}{:<18}{:>10}   {}\n", "WHEN", "STARTS BY",
+                                 "COMPLETES BY", "PRICE", "PER BILLING-HOUR");
+  Money cheapest = rows.front().choice.price;
+  for (const Row& row : rows) {
+    const Time completes = row.choice.start + request.duration + settings.start_slack;
+    const std::string per_unit =
+        billing * hours > 0 ? fmt::format("{:.4f}", row.choice.price.credits() / (billing * hours))
+                            : "0";
+    cheapest = std::min(cheapest, row.choice.price);
+    table.push_back(Json{{"when", row.when},
+                         {"start", row.choice.start},
+                         {"completes", completes},
+                         {"price", row.choice.price.to_string()},
+                         {"per_unit", per_unit}});
+    text += fmt::format("{:<12}{:<18}{:<18}{:>10}   {}{}{}\n", row.when,
+                        format_time_short(row.choice.start, now), format_time_short(completes, now),
+                        row.choice.price.to_string(), per_unit, row.note.empty() ? "" : "   ",
+                        row.note);
+  }
+  const bool sums = settings.billing_rule == BillingRule::kSum;
+  text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours; total {}; floor {}, cap {}",
+                      exchange.rule(), short_number(billing), sums ? "sum" : "max_tres",
+                      time_limit_text(request.duration), short_number(billing * hours),
+                      cheapest.to_string(), short_number(settings.floor_price),
+                      short_number(settings.cap_price));
+  Json answer{{"ok", true},
+              {"rows", table},
+              {"rule", exchange.rule()},
+              {"billing_rule", sums ? "sum" : "max_tres"},
+              {"billing", billing},
+              {"hours", hours},
+              {"floor", short_number(settings.floor_price)},
+              {"cap", short_number(settings.cap_price)}};
+  if (!account.empty()) {
+    const Money available = site_.accounts.available(account);
+    answer["account"] = account;
+    answer["available"] = available.to_string();
+    answer["remaining"] = (available - cheapest).to_string();
+    text += fmt::format("; you can pay up to {} ({}), {} would remain", available.to_string(),
+                        account, (available - cheapest).to_string());
+  }
+  answer["text"] = text + ". Nothing was reserved.";
+  return answer;
+}
+
+// A budget nobody named: the mean of the live ones, else the lowest price.
+Json Desk::auction_quote(const Request& request, const std::string& account, Time now) {
+  const Exchange& exchange = site_.exchange_of(request);
+  const std::string rule(exchange.rule());
+  const std::vector<LiveBid> live = site_.auctions.live_bids(exchange, nullptr, now);
+  double budget = exchange.settings.floor_price * site_.billing_of(request) *
+                  static_cast<double>(request.duration) / 3600.0;
+  if (!live.empty()) {
+    budget = 0;
+    for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
+  }
+  Bid bid;
+  bid.request = request;
+  bid.account = account;
+  bid.worth.budget = money_of(budget);
+  Json answer{{"ok", true}, {"rows", Json::array()}, {"rule", rule}, {"live", live.size()}};
+  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
+  const auto standing =
+      site_.auctions.preview(bid, site_.auctions.most_it_costs(bid).credits(), now);
+  if (!exchange.auction->priced()) {
+    text += "It costs nothing. ";
+  } else if (standing) {
+    answer["budget"] = bid.worth.budget->to_string();
+    answer["share"] = standing->share;
+    answer["rate"] = standing->rate;
+    text += fmt::format("A budget of {} would now get a share of {:.3f} at {:.4f} an hour. ",
+                        bid.worth.budget->to_string(), standing->share, standing->rate * 3600);
+  }
+  answer["text"] = text + "No start and no completion is promised. Nothing was reserved.";
+  return answer;
+}
+
+Json Desk::query_prices(const Json& ask, Time now) {
+  const auto partition = admission_.check_partition(text_of(ask, "partition"));
+  if (!partition) return failure(partition.error().text);
+  Request request;
+  request.partition = (*partition)->name;
+  const Exchange& exchange = site_.exchange_of(request);
+  const MarketSettings& settings = exchange.settings;
+  request.earliest = (now + settings.slot - 1) / settings.slot * settings.slot;
+  request.duration = 3600;
+  request.deadline = now + std::min<Time>(settings.horizon, 25 * 3600);
+  request.demand.tres = {{"cpu", 1}};
+  const double billing = site_.billing_of(request);
+  const PriceList list = exchange.price_list(request, now);
+  Json rows = Json::array();
+  std::string text =
+      fmt::format("{:<18}{:>16}\n", "START", billing > 0 ? "PER BILLING-HOUR" : "PER CPU-HOUR");
+  const auto step =
+      static_cast<std::size_t>(std::max<Time>(1, 3600 / std::max<Time>(1, list.slot)));
+  for (std::size_t k = 0; k < list.credits.size(); k += step) {
+    const Time start = list.first_start + static_cast<Time>(k) * list.slot;
+    const double price = list.credits[k] / (billing > 0 ? billing : 1);
+    const std::string shown = std::isfinite(price) ? fmt::format("{:.4f}", price) : "sold out";
+    rows.push_back(Json{{"start", start}, {"per_unit", shown}});
+    text += fmt::format("{:<18}{:>16}\n", format_time_short(start, now), shown);
+  }
+  text += fmt::format("{}; floor {}, cap {}.", exchange.rule(), short_number(settings.floor_price),
+                      short_number(settings.cap_price));
+  return Json{{"ok", true},
+              {"text", text},
+              {"rows", rows},
+              {"rule", exchange.rule()},
+              {"floor", short_number(settings.floor_price)},
+              {"cap", short_number(settings.cap_price)}};
+}
+
+}  // namespace market

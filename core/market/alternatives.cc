@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What would pass instead of a bid that is refused.
+#include <fmt/format.h>
+
+#include "core/market/admission.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+
+// A deadline by which the whole draft is within its budget; of the earliest places that are, so
+// that it is near, and tried out, as a search by that deadline may choose others.
+std::optional<std::string> Admission::later_deadline(const Draft& draft, Time now) {
+  if (draft.wanted_deadline == 0) return std::nullopt;
+  Draft later = draft;
+  Request& request = later.bid.request;
+  const MarketSettings& settings = site_.exchange_of(request).settings;
+  request.deadline = std::max(request.deadline, now + settings.horizon - settings.start_slack);
+  Wish wish;
+  wish.prefer = Prefer::kEarliest;
+  wish.limit = draft.bid.worth.budget;
+  const auto trial = site_.offers.try_out(later, wish, now);
+  if (!trial) return std::nullopt;
+  const Time done = trial->last_start + request.duration + settings.start_slack;
+  const Time minute = (done + 59) / 60 * 60;
+  Money dearest = trial->dearest;
+  if (draft.tasks > 1) {
+    request.deadline = minute - settings.start_slack;
+    const auto again = site_.offers.try_out(later, Wish{}, now);
+    if (!again) return std::nullopt;
+    dearest = again->dearest;
+  }
+  std::string when = format_time_short(minute, now);
+  if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
+  return fmt::format("--deadline={} ({})", when, dearest.to_string());
+}
+
+std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now) {
+  for (const int quarters : {3, 2, 1}) {
+    Draft shorter = draft;
+    Request& request = shorter.bid.request;
+    request.duration = request.duration * quarters / 4 / 60 * 60;
+    if (request.duration < 60) break;
+    const auto trial = site_.offers.try_out(shorter, Wish{}, now);
+    if (!trial) continue;
+    return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
+  }
+  return std::nullopt;
+}
+
+// Each alternative is a real quote, for all tasks of an array, that would pass now.
+std::string Admission::alternatives(const Draft& draft, Time now) {
+  if (!draft.bid.worth.budget) return "";
+  std::vector<std::string> offers;
+  Draft richer = draft;
+  richer.bid.worth.budget = Money::from_micro(INT64_MAX);
+  if (const auto trial = site_.offers.try_out(richer, Wish{}, now);
+      trial && trial->dearest > *draft.bid.worth.budget)
+    offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
+  if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));
+  if (auto offer = shorter_limit(draft, now)) offers.push_back(std::move(*offer));
+  if (offers.empty()) return "";
+  std::string text = " Would pass: " + offers.front();
+  for (std::size_t i = 1; i < offers.size(); ++i) text += ", or " + offers[i];
+  return text;
+}
+
+}  // namespace market

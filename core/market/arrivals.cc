@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The pass: accepted bids become jobs, or turn out to have become none.
+#include <algorithm>
+#include <utility>
+
+#include "core/market/confirmation.h"
+#include "core/market/convert.h"
+#include "core/market/text.h"
+
+namespace market {
+
+void identify(Job& job, const market_job_t& seen) {
+  job.id = seen.job_id;
+  job.array_job_id = seen.array_job_id;
+  job.array_task_id = seen.array_task_id;
+  job.restart = seen.restart;
+  job.submitted = seen.submit;
+  job.user = or_empty(seen.user);
+  job.tres_text = or_empty(seen.tres_req);
+  job.bid.uid = seen.uid;
+  job.throttle = seen.array_throttle;
+}
+
+Job* Confirmation::welcome(const market_job_t& seen, Time now) {
+  const auto note = read_note(or_empty(seen.note));
+  if (!note) return nullptr;
+  Job& job = site_.jobs.all()[seen.job_id];
+  job = Job{};
+  identify(job, seen);
+  job.begin = seen.begin;
+  job.fingerprint = fingerprint_of(seen);
+  const auto provisional = site_.jobs.provisionals().find(note->token);
+  if (provisional != site_.jobs.provisionals().end()) {
+    confirm(job, provisional->second, seen, now);
+  } else {
+    adopt(job, *note, seen, now);
+  }
+  return &job;
+}
+
+// The next unclaimed task of the bid becomes this job; the acceptance's lien in memory goes over to
+// it.
+void Confirmation::take_task(Job& job, Provisional& provisional) {
+  auto task = std::find_if(provisional.tasks.begin(), provisional.tasks.end(),
+                           [](const auto& t) { return !t.claimed; });
+  const bool is_extra = task == provisional.tasks.end();
+  if (is_extra) task = std::prev(provisional.tasks.end());
+  provisional.seen_pass = site_.pass_number;
+  job.token = provisional.token;
+  job.bid = provisional.bid;
+  job.texts = provisional.texts;
+  job.bid_made = provisional.made;
+  job.user_held = provisional.user_held;
+  job.terms = task->terms;
+  job.phase = Phase::kWaiting;
+  job.cause = Cause::kNoFunds;
+  job.needed = job.terms.price;
+  if (is_extra || !task->funded) {
+    if (!is_extra) site_.jobs.count_claimed();
+    task->claimed = true;
+    return;
+  }
+  site_.cluster.bookings().rename(
+      booking_key(provisional.token, static_cast<std::size_t>(task - provisional.tasks.begin())),
+      booking_key(job));
+  task->claimed = true;
+  site_.jobs.count_claimed();
+  if (!job.terms.auctioned()) {
+    job.placement = std::move(task->placement);
+    job.placed = true;  // promised to the mechanism since the acceptance
+  }
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  job.told = true;
+  site_.accounts.give_back(job.bid.account, job.terms.price);
+}
+
+void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
+  const std::string token = provisional.token;
+  const auto [counted_cpus, counted_nodes] =
+      std::pair(provisional.counted_cpus, provisional.counted_nodes);
+  take_task(job, provisional);
+  job.release_due =
+      job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
+  const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
+                                [](const auto& t) { return t.claimed; });
+  if (done) site_.jobs.forget_provisional(token);
+  job.bid.uid = seen.uid;
+  if (job.phase != Phase::kConfirmed) {
+    job.hold_due = job.note_due = true;
+    return;
+  }
+  settle_terms(job, seen, now);
+  job.note_due = true;
+  hear_count(job, seen, counted_cpus, counted_nodes, now);
+}
+
+void Confirmation::drop_provisional(const std::string& token) {
+  const auto entry = site_.jobs.provisionals().find(token);
+  if (entry == site_.jobs.provisionals().end()) return;
+  Provisional& provisional = entry->second;
+  for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
+    const Provisional::Task& task = provisional.tasks[i];
+    if (task.claimed) continue;
+    site_.jobs.count_claimed();
+    if (!task.funded) continue;
+    site_.cluster.bookings().cancel(booking_key(token, i));
+    if (!task.terms.auctioned() && site_.trades(provisional.bid.request.partition))
+      site_.exchange_of(provisional.bid.request)
+          .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
+    site_.accounts.give_back(provisional.bid.account, task.terms.price);
+  }
+  site_.jobs.forget_provisional(token);
+}
+
+void Confirmation::drop_provisionals(Time now) {
+  for (const std::string& token : site_.jobs.take_gone(site_.pass_number, now))
+    drop_provisional(token);
+}
+
+}  // namespace market

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/auction_adapter.h"
+#include "core/mechanism/billing.h"
+#include "core/mechanism/table.h"
+#include "core/util/slurm_time.h"
+
+namespace market {
+namespace {
+
+constexpr Time kCapacityEvery =
+    10;  // seconds; jobs without bids come and go faster than prices need to follow
+
+}  // namespace
+
+Site::Site(std::string name, Log to, std::function<void()> wake_books)
+    : cluster_name(std::move(name)),
+      log(std::move(to)),
+      accounts(cluster_name, log, std::move(wake_books)) {
+  const MarketSettings defaults;
+  exchanges.push_back(
+      std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
+}
+
+// "era/1", or of several markets "batch: era/1, condo: dva/1".
+std::string Site::rules_text() const {
+  if (exchanges.size() == 1) return std::string(exchanges.front()->rule());
+  std::string text;
+  for (const auto& exchange : exchanges) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", exchange->settings.name,
+                        exchange->rule());
+  }
+  return text;
+}
+
+std::string Site::settings_in_force(Time now) const {
+  if (!has_config) return "no settings are in force";
+  return fmt::format("the settings read {} stay in force",
+                     format_time_short(health.config_read, now));
+}
+
+bool Site::trades(std::string_view partition) const {
+  return std::any_of(exchanges.begin(), exchanges.end(), [partition](const auto& exchange) {
+    return exchange->settings.trades(partition);
+  });
+}
+
+Exchange& Site::exchange_of(std::string_view partition) const {
+  const auto found = std::find_if(
+      exchanges.begin(), exchanges.end(),
+      [partition](const auto& exchange) { return exchange->settings.trades(partition); });
+  return found == exchanges.end() ? *exchanges.front() : **found;
+}
+
+Result<Demand> Site::demand_for(const SizeOptions& size, const std::string& partition) const {
+  return cluster.demand_for(size, partition, exchange_of(partition).settings);
+}
+
+void Site::set_lien(Job& job, Money amount) {
+  accounts.set_lien(job, amount, billing_of(job.bid.request));
+}
+
+// On nodes of two markets one price list would undercut the other: neither takes bids.
+void Site::find_shared_nodes() {
+  for (const auto& exchange : exchanges) exchange->refusal.clear();
+  if (exchanges.size() == 1) return;
+  for (const Node& node : cluster.nodes()) {
+    Exchange* first = nullptr;
+    for (const auto& exchange : exchanges) {
+      if (!sells(exchange->settings, node)) continue;
+      if (first == nullptr) {
+        first = exchange.get();
+        continue;
+      }
+      const std::string why = fmt::format("node {} is in markets {} and {}", node.name,
+                                          first->settings.name, exchange->settings.name);
+      for (Exchange* each : {first, exchange.get()}) {
+        if (each->refusal.empty()) each->refusal = why;
+      }
+    }
+  }
+}
+
+void Site::update_capacity(Time now) {
+  if (!cluster.is_known()) return;
+  bool any_due = false;
+  for (const auto& exchange : exchanges) {
+    const Time slot = exchange->settings.slot;
+    exchange->capacity_due |=
+        now / slot != exchange->capacity_at / slot ||
+        (cluster.others_changed() && now - exchange->capacity_at >= kCapacityEvery);
+    any_due |= exchange->capacity_due;
+  }
+  if (!any_due) return;
+  find_shared_nodes();
+  sold_tres.clear();
+  std::size_t stocked = 0;
+  for (const auto& exchange : exchanges) {
+    const Capacity capacity = cluster.capacity_under(exchange->settings);
+    stocked += !capacity.total.empty();
+    for (const auto& [name, amount] : capacity.total) sold_tres.insert(name);
+    exchange->prices.update(capacity, now);
+    exchange->capacity_due = false;
+    exchange->capacity_at = now;
+  }
+  stocked_markets = stocked;
+  (void)cluster.take_others_changed();
+}
+
+void Site::forget_rooms() {
+  for (const auto& exchange : exchanges) exchange->rooms_known = false;
+}
+
+bool Site::refuses_unbid(std::string_view partitions) const {
+  while (true) {
+    const std::size_t comma = partitions.find(',');
+    const std::string_view name = partitions.substr(0, comma);
+    if (trades(name) && exchange_of(name).settings.unbid == UnbidJobs::kRefuse) return true;
+    if (comma == std::string_view::npos) return false;
+    partitions.remove_prefix(comma + 1);
+  }
+}
+
+double Site::billing_of(const MarketSettings& settings, const Tres& tres) const {
+  return billing_units_of(settings, tres, sold_tres);
+}
+
+StartSpans Site::closed_by_sisters(const Job& job) const {
+  return jobs.closed_starts(job, exchange_of(job).settings.start_slack);
+}
+
+Time Site::window_end(const Request& request, Time deadline, Time now) const {
+  const MarketSettings& settings = exchange_of(request).settings;
+  const Time horizon = now + settings.horizon;
+  return (deadline == 0 ? horizon : std::min(deadline, horizon)) - settings.start_slack;
+}
+
+}  // namespace market
