@@ -163,14 +163,8 @@ Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time n
 // of an auction what its runs spend in an hour.
 void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) const {
   const MarketSettings& settings = exchange.settings;
-  if (exchange.auction != nullptr) {
-    double spent = 0;
-    for (const auto& [id, job] : site_.jobs.all()) {
-      if (job.phase == Phase::kRunning && job.rated &&
-          site_.auctions.auction_of(job) == exchange.auction)
-        spent += job.standing.rate;
-    }
-    market["spent_per_hour"] = spent * 3600;
+  if (!exchange.promises()) {
+    market["spent_per_hour"] = exchange.spent_rate() * 3600;
     return;
   }
   Request request;
@@ -179,7 +173,7 @@ void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) con
   request.earliest = now;
   request.deadline = now + settings.horizon;
   const double billing = site_.billing_of(settings, request.demand.tres);
-  const PriceList list = exchange.prices.prices(request, now);
+  const PriceList list = exchange.price_list(request, now);
   if (list.credits.empty() || !(billing > 0)) return;
   const double cheapest = *std::min_element(list.credits.begin(), list.credits.end());
   if (std::isfinite(list.credits.front())) market["now"] = list.credits.front() / billing;
@@ -215,7 +209,7 @@ Json Desk::query_status(const market_submission_t& asker, Time now) {
     confirmed += job.phase == Phase::kConfirmed;
   }
   std::uint64_t priced = 0;
-  for (const auto& exchange : site_.exchanges) priced += exchange->prices.priced();
+  for (const auto& exchange : site_.exchanges) priced += exchange->priced();
   const bool usable = site_.ready();
   std::string text =
       usable ? fmt::format(

@@ -101,7 +101,7 @@ Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time n
   const auto payer = admission_.check_account(named, asker, chosen);
   std::string account = payer ? *payer : std::string();
   if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named)) account = named;
-  Json answer = site_.exchange_of(request).auction != nullptr
+  Json answer = !site_.exchange_of(request).promises()
                     ? auction_quote(request, account, now)
                     : quote_table(request, deadline, account, now);
   if (!named.empty() && account.empty() && answer["ok"] == true) {
@@ -136,13 +136,13 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
     if (rows.size() > 0 && !(found.choice->price < rows.back().choice.price)) return;
     rows.push_back({std::move(when), std::move(note), std::move(*found.choice)});
   };
-  add("now", "", site_.offers.find(request, earliest, now));
+  add("now", "", exchange.find(request, earliest, now));
   if (deadline != 0) {
     add("by deadline", "cheapest by " + format_time_short(deadline, now),
-        site_.offers.find(request, Wish{}, now));
+        exchange.find(request, Wish{}, now));
   }
   add("later", "cheapest in " + time_limit_text(settings.horizon),
-      site_.offers.find(later, Wish{}, now));
+      exchange.find(later, Wish{}, now));
   if (rows.empty()) return failure("no start with free nodes is for sale in this window");
 
   Json table = Json::array();
@@ -191,33 +191,25 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
   return answer;
 }
 
-// A budget nobody named: the mean of the live ones, else the lowest price.
 Json Desk::auction_quote(const Request& request, const std::string& account, Time now) {
-  const Exchange& exchange = site_.exchange_of(request);
-  const std::string rule(exchange.rule());
-  const std::vector<LiveBid> live = site_.auctions.live_bids(exchange, nullptr, now);
-  double budget = exchange.settings.floor_price * site_.billing_of(request) *
-                  static_cast<double>(request.duration) / 3600.0;
-  if (!live.empty()) {
-    budget = 0;
-    for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
-  }
+  Exchange& exchange = site_.exchange_of(request);
   Bid bid;
   bid.request = request;
   bid.account = account;
-  bid.worth.budget = money_of(budget);
-  Json answer{{"ok", true}, {"rows", Json::array()}, {"rule", rule}, {"live", live.size()}};
-  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, live.size());
-  const auto standing =
-      site_.auctions.preview(bid, site_.auctions.most_it_costs(bid).credits(), now);
-  if (!exchange.auction->priced()) {
+  const auto quote = exchange.auction_quote(bid, now);
+  if (!quote) return failure("the market holds no auction");
+  const std::string rule(exchange.rule());
+  Json answer{{"ok", true}, {"rows", Json::array()}, {"rule", rule}, {"live", quote->live}};
+  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, quote->live);
+  if (!exchange.is_priced()) {
     text += "It costs nothing. ";
-  } else if (standing) {
-    answer["budget"] = bid.worth.budget->to_string();
-    answer["share"] = standing->share;
-    answer["rate"] = standing->rate;
+  } else if (quote->standing) {
+    answer["budget"] = quote->budget.to_string();
+    answer["share"] = quote->standing->share;
+    answer["rate"] = quote->standing->rate;
     text += fmt::format("A budget of {} would now get a share of {:.3f} at {:.4f} an hour. ",
-                        bid.worth.budget->to_string(), standing->share, standing->rate * 3600);
+                        quote->budget.to_string(), quote->standing->share,
+                        quote->standing->rate * 3600);
   }
   answer["text"] = text + "No start and no completion is promised. Nothing was reserved.";
   return answer;

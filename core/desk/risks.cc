@@ -57,7 +57,7 @@ std::vector<std::string> Desk::risks() const {
   }
   risks.insert(risks.end(), refusals.begin(), refusals.end());
   const auto promises = [this](const Partition& partition) {
-    return site_.trades(partition.name) && site_.exchange_of(partition.name).auction == nullptr;
+    return site_.trades(partition.name) && site_.exchange_of(partition.name).promises();
   };
   const bool any_promises =
       std::any_of(site_.cluster.partitions().begin(), site_.cluster.partitions().end(), promises);

@@ -15,9 +15,9 @@ constexpr int kMostRounds = 8;         // of making up for sales without it
 
 LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, Log log)
     : log_(log),
-      maker_(log),
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
       desk_(market_),
+      maker_(market_.site()),
       ledger_thread_(std::move(config_path), std::move(cluster_name),
                      BooksClient{[this] { return take_entries(); },
                                  [this](BooksReport news) { report(std::move(news)); }}) {}

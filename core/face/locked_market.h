@@ -57,12 +57,12 @@ class LockedMarket {
   Exchanges successors(const BooksReport& news);
 
   const Log log_;
-  ExchangeMaker maker_;  // of the ledger's thread alone
 
   mutable Mutex mutex_;
   std::condition_variable_any written_;
   Market market_ MARKET_GUARDED_BY(mutex_);
   Desk desk_ MARKET_GUARDED_BY(mutex_);
+  ExchangeMaker maker_;  // of the ledger's thread alone
 
   LedgerThread ledger_thread_;  // last: it calls back into the rest
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/market/convert.h"
+#include "core/market/note.h"
 #include "core/market/text.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
@@ -251,11 +252,10 @@ Answer Admission::decide(Draft draft, Time now) {
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
   const Money available = site_.accounts.available(draft.bid.account);
-  const Exchange& exchange = site_.exchange_of(request);
-  if (exchange.auction != nullptr && site_.auctions.is_worthless(draft.bid, now, now))
-    return refuse(worthless_text(draft.bid));
-  Group group = site_.offers.place_tasks(draft, provisional.token,
-                                         site_.offers.wish_for(draft.bid, now), now);
+  Exchange& exchange = site_.exchange_of(request);
+  if (exchange.is_worthless(draft.bid, now, now)) return refuse(worthless_text(draft.bid));
+  Group group =
+      exchange.place_tasks(draft, provisional.token, exchange.wish_for(draft.bid, now), now);
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
@@ -266,7 +266,7 @@ Answer Admission::decide(Draft draft, Time now) {
   std::string refusal;
   Money needed;
   if (group.missing) {
-    site_.offers.take_back(group, request, provisional.token);
+    exchange.take_back(group, request, provisional.token);
     refusal = refusal_of(draft, group, now);
     if (group.missing->choice) needed = group.missing->choice->price;
   } else if (lacks_funds) {
@@ -275,7 +275,7 @@ Answer Admission::decide(Draft draft, Time now) {
                           draft.bid.account);
   }
   if (!refusal.empty() || (short_of_funds && !per_task))
-    site_.offers.take_back(group, request, provisional.token);
+    exchange.take_back(group, request, provisional.token);
   if (!refusal.empty()) {
     if (!lacks_funds) site_.lessons.teach_refused(draft, needed, now);
     return refuse(refusal);
@@ -331,10 +331,9 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                     draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
                     site_.config.currency, account, format_time_short(starts, now),
                     format_time_short(ends, now), site_.accounts.available(account).to_string());
-    if (site_.exchange_of(draft.bid.request).auction != nullptr) {
-      const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
-      answer.text = site_.auctions.entry_text(draft.bid, what, now);
-    }
+    const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
+    if (auto text = site_.exchange_of(draft.bid.request).acceptance(draft.bid, what, now))
+      answer.text = std::move(*text);
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';

@@ -19,14 +19,14 @@ std::optional<std::string> Admission::later_deadline(const Draft& draft, Time no
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = draft.bid.worth.budget;
-  const auto trial = site_.offers.try_out(later, wish, now);
+  const auto trial = site_.exchange_of(request).try_out(later, wish, now);
   if (!trial) return std::nullopt;
   const Time done = trial->last_start + request.duration + settings.start_slack;
   const Time minute = (done + 59) / 60 * 60;
   Money dearest = trial->dearest;
   if (draft.tasks > 1) {
     request.deadline = minute - settings.start_slack;
-    const auto again = site_.offers.try_out(later, Wish{}, now);
+    const auto again = site_.exchange_of(request).try_out(later, Wish{}, now);
     if (!again) return std::nullopt;
     dearest = again->dearest;
   }
@@ -41,7 +41,7 @@ std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now
     Request& request = shorter.bid.request;
     request.duration = request.duration * quarters / 4 / 60 * 60;
     if (request.duration < 60) break;
-    const auto trial = site_.offers.try_out(shorter, Wish{}, now);
+    const auto trial = site_.exchange_of(request).try_out(shorter, Wish{}, now);
     if (!trial) continue;
     return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
   }
@@ -54,7 +54,7 @@ std::string Admission::alternatives(const Draft& draft, Time now) {
   std::vector<std::string> offers;
   Draft richer = draft;
   richer.bid.worth.budget = Money::from_micro(INT64_MAX);
-  if (const auto trial = site_.offers.try_out(richer, Wish{}, now);
+  if (const auto trial = site_.exchange_of(draft.bid.request).try_out(richer, Wish{}, now);
       trial && trial->dearest > *draft.bid.worth.budget)
     offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
   if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));

@@ -107,7 +107,7 @@ void Confirmation::drop_provisional(const std::string& token) {
     site_.cluster.bookings().cancel(booking_key(token, i));
     if (!task.terms.auctioned() && site_.trades(provisional.bid.request.partition))
       site_.exchange_of(provisional.bid.request)
-          .prices.release(provisional.bid.request, task.terms.start, task.terms.start);
+          .release(provisional.bid.request, task.terms.start, task.terms.start);
     site_.accounts.give_back(provisional.bid.account, task.terms.price);
   }
   site_.jobs.forget_provisional(token);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/market/admission.h"
+#include "core/market/buying.h"
 #include "core/market/convert.h"
 #include "core/market/explain.h"
 #include "core/market/text.h"
@@ -90,34 +91,12 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   if (!job.owner_changed &&
       !job.terms.auctioned()) {  // an operator's change costs its owner nothing
     const Time last = request.deadline - request.duration;
-    if (site_.offers.earliest_place(request, request.earliest, last, booking_key(job)))
+    if (site_.exchange_of(request).earliest_place(request, request.earliest, last,
+                                                  booking_key(job)))
       return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }
-  if (site_.exchange_of(request).auction != nullptr) {
-    const Money most = site_.auctions.most_it_costs(bid);
-    const Money can_pay = site_.accounts.can_pay(bid.account, job);
-    if (most <= can_pay) return std::nullopt;
-    return fmt::format("the bid needs {}, available {} on {}", most.to_string(),
-                       can_pay.to_string(), bid.account);
-  }
-  Wish wish = site_.offers.wish_for(bid, job.bid_made);
-  wish.ignore = booking_key(job);
-  const Found quote = site_.offers.find(request, wish, now);
-  if (!quote.choice)
-    return std::string("no nodes are free long enough in the window the job would have");
-  const std::string price = quote.choice->price.to_string();
-  if (!site_.offers.affordable(bid, job.bid_made, *quote.choice)) {
-    return fmt::format(
-        "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
-        bid.worth.budget->to_string(), job.id, price);
-  }
-  const Money available = site_.accounts.can_pay(bid.account, job);
-  if (quote.choice->price > available) {
-    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
-                       bid.account);
-  }
-  return std::nullopt;
+  return site_.exchange_of(request).refusal_of_change(job, bid, now);
 }
 
 // The reason of a refusal, or nothing when the bid is now the new one.
@@ -125,13 +104,14 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
                                             Time now) {
   if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
   const bool live = job.phase == Phase::kRunning ||
-                    (site_.exchange_of(job).auction != nullptr && job.phase != Phase::kWaiting);
-  if (job.terms.auctioned() && live) return site_.auctions.rebid_live(job, worth, texts, now);
+                    (!site_.exchange_of(job).promises() && job.phase != Phase::kWaiting);
+  if (job.terms.auctioned() && live)
+    return site_.exchange_of(job).rebid_live(job, worth, texts, now);
   Bid bid = job.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {
-    const bool keeps =
-        site_.offers.affordable(bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
+    const bool keeps = site_.exchange_of(job).affordable(
+        bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
@@ -145,7 +125,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   job.start_failures = 0;
   Request request = job.bid.request;
   request.earliest = std::max(request.earliest, now);
-  if (site_.offers.renegotiate(job, request, 0, now)) job.release_due = !job.user_held;
+  if (buy_again(site_, job, request, 0, now)) job.release_due = !job.user_held;
   return std::nullopt;
 }
 

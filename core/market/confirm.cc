@@ -6,8 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "core/market/buying.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
+#include "core/market/rates.h"
 #include "core/market/seats.h"
 #include "core/market/settlement.h"
 #include "core/market/text.h"
@@ -87,7 +89,7 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.told = !note.waiting && (!note.settled || note.keeps_price);
-  site_.auctions.resume(job, note, seen.start);
+  resume(job, note, seen.start);
   site_.accounts.claim_lien(job, note.settled);
 }
 
@@ -135,13 +137,14 @@ void Confirmation::place_adopted(Time now) {
       without.push_back(job);
       continue;
     }
-    site_.offers.place(
+    site_.exchange_of(*job).place(
         *job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
   }
   for (Job* job : without) {
     const Time start = std::max(now, job->terms.start);
-    auto choice = site_.offers.earliest_place(job->bid.request, start, start, booking_key(*job));
-    if (choice) site_.offers.place(*job, std::move(*choice));
+    auto choice =
+        site_.exchange_of(*job).earliest_place(job->bid.request, start, start, booking_key(*job));
+    if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));
     job->note_due = true;
   }
 }
@@ -174,7 +177,7 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
       old.resettle = std::pair(note.charged, note.refunded);
     const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
     const Time start = told ? note.run_start : 0;
-    site_.auctions.resume(old, note, start);
+    resume(old, note, start);
     end_by_requeue(old, seen, start, std::max(seen.submit, start), now);
   }
 }
@@ -236,11 +239,11 @@ void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
     if (seen.deadline == 0)
       request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
     job.told = false;
-    site_.offers.renegotiate(job, request, 0, now);
+    buy_again(site_, job, request, 0, now);
     return;
   }
   if (was_unbilled || job.terms.price > site_.accounts.available(job.bid.account)) {
-    return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
+    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
@@ -262,7 +265,7 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   auto request = request_of(seen, job.bid.request, true);
   if (!request) {
     site_.log(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
-    return site_.offers.hold(job, Cause::kResources, job.terms.price, now);
+    return site_.exchange_of(job).hold(job, Cause::kResources, job.terms.price, now);
   }
   const std::string account = lower_case(or_empty(seen.account));
   if (!account.empty()) job.bid.account = account;
@@ -273,9 +276,9 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
     job.retry_at = 0;
     if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
   } else if (by_owner) {
-    site_.offers.renegotiate(job, *request, job.terms.start, now);
+    buy_again(site_, job, *request, job.terms.start, now);
   } else {
-    site_.offers.move_at_told_price(job, *request, now);
+    move_at_told_price(site_, job, *request, now);
   }
 }
 
@@ -286,7 +289,7 @@ void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
   if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
       same_price_basis(*changed_to, job.bid.request))
     return;
-  site_.offers.unplace(job, now);
+  site_.exchange_of(job).unplace(job, now);
   job.bid.request = *changed_to;
   job.retime = true;
   job.note_due = true;
@@ -294,7 +297,7 @@ void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
   at_once.earliest = now;
   at_once.deadline = now + at_once.duration;
   const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
-  const Money most = site_.auctions.most_it_costs(job.bid);
+  const Money most = site_.exchange_of(job).most_it_costs(job.bid);
   const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
                          ? most
                          : Money::from_credits(list.credits.front()).value_or(most);

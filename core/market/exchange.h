@@ -1,47 +1,152 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // One market of the cluster: some partitions, one rule, its own prices. Cluster, plan, accounts and
-// jobs are one for all exchanges.
+// jobs are one for all exchanges; an exchange refers to them and owns none. A job keeps the terms it
+// has, so that an exchange also sees jobs of rules of the past.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/config/config.h"
-#include "core/market/auction_adapter.h"
 #include "core/market/journalled_prices.h"
+#include "core/market/offer.h"
 #include "core/mechanism/auction.h"
+#include "core/words/slurm_view.h"
 
 namespace market {
 
-struct Exchange {
-  Exchange(MarketSettings of, std::unique_ptr<PostedPrice> rule)
-      : settings(std::move(of)), prices(std::move(rule)) {
-    auto* nothing_posted = dynamic_cast<NothingPosted*>(&prices.prices_of());
-    if (nothing_posted != nullptr) auction = nothing_posted->auction();
-  }
+struct Site;
 
-  MarketSettings settings;
-  JournalledPrices prices;
-  Auction* auction = nullptr;   ///< behind `prices`; null when that posts prices
-  std::vector<NodeRoom> rooms;  ///< what the auction sees of the nodes, while it is known
-  bool rooms_known = false;
-  Time auction_at = 0;  ///< the next auction
+/// Credits as money, none below zero or where they are not finite.
+inline Money money_of(double credits) {
+  return Money::from_credits(std::max(0.0, credits)).value_or(Money());
+}
+
+/// What a budget would get in an auction now.
+struct AuctionQuote {
+  std::size_t live = 0;  ///< bids that stand in it
+  Money budget;          ///< the mean of theirs, else what the lowest price asks
+  std::optional<Standing> standing;
+};
+
+class Exchange {
+ public:
+  Exchange(Site& site, MarketSettings of) : settings(std::move(of)), site_(site) {}
+  virtual ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const MarketSettings settings;
   std::string refusal;  ///< why bids are refused now; empty: they are not
   bool capacity_due = true;
   Time capacity_at = 0;
 
-  std::string_view rule() const { return prices.rule(); }
+  virtual std::string_view rule() const = 0;
+  /// Whether accepted bids have a price, a start and a completion.
+  virtual bool promises() const = 0;
+  /// Whether runs cost anything.
+  virtual bool is_priced() const { return true; }
+  virtual void update(const Capacity& capacity, Time now) = 0;
 
+  // ---- what the rule is told of sales; an auction sells no starts
+  virtual void promise(const Request&, Time /*start*/) {}
+  virtual void release(const Request&, Time /*start*/, Time /*from*/) {}
+  /// From begin_journal() to end_journal() what is sold is kept for a successor.
+  virtual void begin_journal() {}
+  virtual std::vector<Sale> take_journal() { return {}; }
+  virtual void end_journal() {}
+  /// Starts that were priced so far: a measure of work.
+  virtual std::uint64_t priced() const { return 0; }
+
+  // ---- offers
   /// What the rule asks, times the rate of the partition.
-  PriceList price_list(const Request& request, Time now) const {
-    PriceList list = prices.prices(request, now);
-    const double rate = settings.rate_of(request.partition);
-    if (rate == 1) return list;
-    for (double& credits : list.credits) credits *= rate;
-    return list;
+  virtual PriceList price_list(const Request&, Time /*now*/) const { return {}; }
+  /// The best start for sale that also has a place.
+  virtual Found find(const Request&, const Wish&, Time /*now*/) const { return {}; }
+  /// Nothing where prices are posted.
+  virtual std::optional<AuctionQuote> auction_quote(const Bid&, Time /*now*/) {
+    return std::nullopt;
   }
+  /// All that a bid can ever cost, which is what funds must cover.
+  Money most_it_costs(const Bid& bid) const;
+  /// Credits that a completion at `end` owes at most.
+  double worth_at(const Bid& bid, Time bid_made, Time end) const;
+  /// Whether the bid buys nothing here, since it owes nothing at the end of its time limit.
+  virtual bool is_worthless(const Bid&, Time /*bid_made*/, Time /*now*/) const { return false; }
+  Wish wish_for(const Bid& bid, Time bid_made) const;
+  bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
+  /// The earliest start in [from, until] with a place, at no price. `ignore`: key of a booking that
+  /// counts as free.
+  std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
+                                       const std::string& ignore,
+                                       const StartSpans* closed = nullptr) const;
+
+  // ---- submissions
+  /// Places for the tasks of a draft, until one has none; they are booked where places are sold.
+  virtual Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) = 0;
+  void take_back(Group& group, const Request& request, const std::string& token);
+  /// The whole draft placed and taken back; nothing when it would be refused. So an alternative
+  /// that is offered is one that passes.
+  virtual std::optional<Trial> try_out(const Draft&, const Wish&, Time /*now*/) {
+    return std::nullopt;
+  }
+  /// What the user of an accepted bid is told, if not what is told of a promise; `what` goes before.
+  virtual std::optional<std::string> acceptance(const Bid&, const std::string& /*what*/,
+                                                Time /*now*/) {
+    return std::nullopt;
+  }
+
+  // ---- jobs
+  /// The job buys for its request anew; at `keep_start` where that can be had, 0: at the best
+  /// start. False: it waits now.
+  virtual bool buy_again(Job& job, Time keep_start, Time now) = 0;
+  /// Why the bid could not be changed to `bid`; nothing when it can.
+  virtual std::optional<std::string> refusal_of_change(const Job& job, const Bid& bid,
+                                                       Time now) const = 0;
+  /// A new worth for a bid in an auction that stands or runs; why not, or nothing.
+  virtual std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
+                                                Time now);
+  /// What is to be done once a pass.
+  virtual void work(Time /*now*/) {}
+  /// The nodes or the runs changed.
+  virtual void forget_rooms() {}
+  /// Others pay by this bid no longer.
+  virtual void withdraw() {}
+  /// A run that the auction saw nowhere gets the rate that a bid like it would have now.
+  virtual void rate_unseen(Job&, const market_job_t& /*ended*/, Time /*now*/) {}
+  /// The rate of a run becomes what owners ask, where it is not what they won.
+  virtual void meet_asks(Job&, const Placement&, Time /*limit_end*/) {}
+  /// What a run in an auction owes; here: of a rule that is in force no more.
+  virtual Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
+  /// Credits per second that the runs of this rule spend now.
+  virtual double spent_rate() const { return 0; }
+
+  /// Place and promise go together, and come back together.
+  void place(Job& job, Choice choice);
+  void unplace(Job& job, Time from);
+  void unreserve(Job& job);
+  /// The job waits: no place, no lien.
+  void hold(Job& job, Cause cause, Money needed, Time now);
+
+ protected:
+  /// What a run has used of its rates, credits, and the most it may owe.
+  struct Owed {
+    Money most;
+    double accrued = 0;
+  };
+  Owed owed_so_far(const Job& job, const market_job_t& ended, const Bill& bill) const;
+
+  Site& site_;
 };
+
+/// The exchange of a mechanism that the settings name; fails when there is none.
+Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,
+                                                const Capacity& capacity,
+                                                const std::vector<PastBid>& lessons,
+                                                Time learned_until, Time now);
 
 }  // namespace market

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-#include "core/market/auction_adapter.h"
-#include "core/mechanism/table.h"
-
 namespace market {
 
 bool ExchangeMaker::is_wanted(const BooksReport& news, std::size_t stocked) {
@@ -39,13 +36,6 @@ Exchanges ExchangeMaker::make(const std::vector<MarketSettings>& markets,
 
 std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings,
                                                   const Stand& stand, Time now) {
-  auto made = make_mechanism(settings);
-  auto posted = made ? as_posted_price(std::move(*made)) : nullptr;
-  if (posted == nullptr) {
-    log_(LogLevel::kError, fmt::format("market.conf: {}: refused; what was in force stays",
-                                       made ? "mechanism: it cannot be used" : made.error().text));
-    return nullptr;
-  }
   std::vector<PastBid> lessons;
   for (const PastBid& bid : past_bids_) {
     if (settings.trades(bid.partition) &&
@@ -54,10 +44,14 @@ std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings
       lessons.back().value /= settings.rate_of(bid.partition);
     }
   }
-  posted->update(stand.capacity, now);
-  posted->learn(lessons, learned_until_);
-  for (const Sale& sale : stand.sold) sale.make(*posted);
-  return std::make_unique<Exchange>(settings, std::move(posted));
+  auto made = make_exchange(site_, settings, stand.capacity, lessons, learned_until_, now);
+  if (!made) {
+    site_.log(LogLevel::kError,
+              fmt::format("market.conf: {}: refused; what was in force stays", made.error().text));
+    return nullptr;
+  }
+  for (const Sale& sale : stand.sold) sale.make(**made);
+  return std::move(*made);
 }
 
 void make_up(const Exchanges& next, const std::vector<Sale>& sales) {
@@ -65,7 +59,7 @@ void make_up(const Exchanges& next, const std::vector<Sale>& sales) {
     const auto market = std::find_if(next.begin(), next.end(), [&](const auto& exchange) {
       return exchange->settings.trades(sale.request.partition);
     });
-    if (market != next.end()) sale.make((*market)->prices);
+    if (market != next.end()) sale.make(**market);
   }
 }
 

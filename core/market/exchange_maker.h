@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/market/books_report.h"
-#include "core/market/exchange.h"
-#include "core/util/log.h"
+#include "core/market/site.h"
 
 namespace market {
 
@@ -20,11 +19,10 @@ struct Stand {
   std::vector<Sale> sold;
 };
 
-using Exchanges = std::vector<std::unique_ptr<Exchange>>;
-
 class ExchangeMaker {
  public:
-  explicit ExchangeMaker(Log log) : log_(std::move(log)) {}
+  /// The exchanges that are made belong to `site`, which is not looked at here.
+  explicit ExchangeMaker(Site& site) : site_(site) {}
 
   /// Whether the news ask for exchanges made anew: other settings, other lessons, or nodes in more
   /// markets (`stocked`) than when they last learned. Keeps the lessons.
@@ -37,7 +35,7 @@ class ExchangeMaker {
  private:
   std::unique_ptr<Exchange> make_one(const MarketSettings& settings, const Stand& stand, Time now);
 
-  Log log_;
+  Site& site_;
   std::vector<PastBid> past_bids_;
   Time learned_until_ = 0;
   std::size_t taught_stocked_ = 0;  // markets that had nodes when they were taught

@@ -16,6 +16,43 @@ std::string best_value(const Job& job) {
              : fmt::format("its value is at most {}", job.bid.worth.value->max.to_string());
 }
 
+// Why a bid does not stand.
+std::string explain_absence(const Job& job, Time now, std::string& code) {
+  std::string why;
+  if (job.held) {
+    code = "HELD";
+    why = fmt::format("is held: scontrol release {} lets it go on", job.id);
+  } else if (job.dependent) {
+    code = "DEPENDENCY";
+    why = "waits for a job it depends on, or for a limit of its account or licenses";
+  } else if (job.begin > now) {
+    code = "BEGIN";
+    why = fmt::format("waits for its begin time, {}", format_time_short(job.begin, now));
+  } else if (job.throttle != 0) {
+    code = "ARRAY_LIMIT";
+    why = fmt::format("waits for its turn: at most {} tasks of its array run at a time",
+                      job.throttle);
+  } else {
+    code = "QUEUED";
+    why = "could start only since a moment ago";
+  }
+  return why + "; until then its bid does not stand in the auction, and nobody pays by it";
+}
+
+std::string explain_auctioned(const Job& job, Time now, std::string& code) {
+  if (job.phase == Phase::kRunning) {
+    code = "RUNNING";
+    return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,
+                       job.terms.price.to_string(), money_of(job.accrued.credits).to_string());
+  }
+  if (!job.stands) return explain_absence(job, now, code);
+  code = "QUEUED";
+  return fmt::format(
+      "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "
+      "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
+      job.standing.share, job.standing.priority, job.terms.price.to_string());
+}
+
 }  // namespace
 
 // What squeue and exporters show of a job that the market holds: one of four codes, since everybody
@@ -31,8 +68,7 @@ const char* reason_of(const Site& site, const Job& job) {
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
-      return job.terms.auctioned() && site.exchange_of(job).auction == nullptr ? "MarketClosed"
-                                                                               : "Price";
+      return job.terms.auctioned() && site.exchange_of(job).promises() ? "MarketClosed" : "Price";
   }
 }
 
@@ -70,7 +106,7 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
   const std::string price = job.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
-  if (in_auction && job.terms.auctioned()) return site.auctions.explain_auctioned(job, now, code);
+  if (in_auction && job.terms.auctioned()) return explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",

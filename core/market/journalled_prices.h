@@ -18,8 +18,9 @@ struct Sale {
   Time start = 0;
   std::optional<Time> released_from;
 
-  void make(PostedPrice& prices) const {
-    released_from ? prices.release(request, start, *released_from) : prices.promise(request, start);
+  template <class Seller>
+  void make(Seller& seller) const {
+    released_from ? seller.release(request, start, *released_from) : seller.promise(request, start);
   }
 };
 

@@ -108,7 +108,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
         add(provisional.bid.request, task.terms.start);
     }
   }
-  for (const auto& exchange : site_.exchanges) exchange->prices.begin_journal();
+  for (const auto& exchange : site_.exchanges) exchange->begin_journal();
   return stands;
 }
 
@@ -116,7 +116,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
 std::vector<Sale> Market::take_sales() {
   std::vector<Sale> sales;
   for (const auto& exchange : site_.exchanges) {
-    for (Sale& sale : exchange->prices.take_journal()) sales.push_back(std::move(sale));
+    for (Sale& sale : exchange->take_journal()) sales.push_back(std::move(sale));
   }
   return sales;
 }
@@ -133,7 +133,7 @@ Exchanges Market::tell_books(BooksReport news, Exchanges next) {
   } else if (!news.config) {
     say_config(news);
   }
-  for (const auto& exchange : site_.exchanges) exchange->prices.end_journal();
+  for (const auto& exchange : site_.exchanges) exchange->end_journal();
   if (site_.has_config) say_once(site_.health.ledger_error, "the ledger", news.ledger_error);
   take_results(news);
   site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();

@@ -13,6 +13,7 @@
 #include "core/market/admission.h"
 #include "core/market/answer.h"
 #include "core/market/confirmation.h"
+#include "core/market/exchange_maker.h"
 #include "core/market/planner.h"
 #include "core/market/settlement.h"
 #include "core/market/site.h"

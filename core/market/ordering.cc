@@ -8,6 +8,7 @@
 
 #include "core/market/explain.h"
 #include "core/market/planner.h"
+#include "core/market/rates.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -58,7 +59,8 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
   if (job.phase == Phase::kRunning && preemptable && !job.terms.auctioned() && !job.unbilled &&
       !job.reserved && now >= job.retry_at && !job.placement.empty())
     reserve(job, now);
-  if (job.phase == Phase::kRunning && job.terms.auctioned()) site_.auctions.keep_rate(job, now);
+  if (job.phase == Phase::kRunning && job.terms.auctioned())
+    keep_rate(job, site_.exchange_of(job).settings, now);
   if (job.note_due) {
     job.note_due = false;
     std::string note = confirmation_.note_of(job);
@@ -170,7 +172,7 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
       if (job.phase == Phase::kRunning) break;
       if (++job.reserve_failures < kReserveAttempts) break;
       // Something the market does not know holds these nodes: another start, a slot later.
-      site_.offers.unplace(job, now);
+      site_.exchange_of(job).unplace(job, now);
       job.not_before = now + site_.exchange_of(job).settings.slot;
       break;
     case MARKET_BIND:
@@ -204,8 +206,8 @@ std::uint32_t Planner::job_factor(const Job& job) const {
 // Slurm did not start the job at its planned start or cannot: others get the place, and the job is
 // planned again, a few times and each time after a longer wait, then held.
 void Planner::give_up_start(Job& job, std::string_view why, Time now) {
-  site_.offers.unplace(job, now);
-  site_.offers.unreserve(job);
+  site_.exchange_of(job).unplace(job, now);
+  site_.exchange_of(job).unreserve(job);
   job.bound_at = 0;
   job.start_failure = why;
   const Partition* partition = site_.cluster.find_partition(job.bid.request.partition);
@@ -214,7 +216,7 @@ void Planner::give_up_start(Job& job, std::string_view why, Time now) {
   site_.log(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
                                          job.id, job.start_failures, why));
   if (job.start_failures > kStartAttempts)
-    return site_.offers.hold(job, Cause::kNotStarted, job.terms.price, now);
+    return site_.exchange_of(job).hold(job, Cause::kNotStarted, job.terms.price, now);
   job.cause = Cause::kNotStarted;
   job.not_before = now + std::min(kLongestWait, patience(job) << (job.start_failures - 1));
   job.retry_at = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/market/convert.h"
+#include "core/market/rates.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -54,7 +55,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   fund_waiting(now);
   pull_forward(now);
   site_.forget_rooms();
-  for (const auto& exchange : site_.exchanges) site_.auctions.hold_auction(*exchange, now);
+  for (const auto& exchange : site_.exchanges) exchange->work(now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = site_.jobs.all().find(jobs[i].job_id);
     if (found == site_.jobs.all().end() || !is_active(jobs[i].state) ||
@@ -122,14 +123,14 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (!seen.held && job.phase == Phase::kConfirmed) job.user_held = false;  // released since
   if (job.revoked) {
     job.revoked = job.told = false;
-    return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
+    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   if (job.phase == Phase::kRunning) {  // back to the queue without a new run
     job.phase = Phase::kConfirmed;
-    site_.offers.unplace(job, now);
+    site_.exchange_of(job).unplace(job, now);
     confirmation_.forget_run(job);
     if (std::exchange(job.unbilled, false))
-      return site_.offers.hold(job, Cause::kNoFunds, job.terms.price, now);
+      return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
   }
   const std::uint64_t fingerprint = fingerprint_of(seen);
   const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
@@ -143,8 +144,8 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   confirmation_.hear_count(job, seen, seen.counted_cpus, seen.counted_nodes, now);
   if (job.phase != Phase::kConfirmed || !job.placed || job.terms.start > now || job.ready) return;
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
-  site_.offers.unplace(job, now);
-  site_.offers.unreserve(job);
+  site_.exchange_of(job).unplace(job, now);
+  site_.exchange_of(job).unreserve(job);
   const bool by_owner = (seen.held && !seen.held_by_site) || seen.dependent || seen.begin > now;
   if (!by_owner)
     job.retime = true;  // held by others, or sisters ran at other times than planned
@@ -168,8 +169,8 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     const bool is_earlier = job.placed && job.terms.start > seen.start;
     if (site_.trades(job.bid.request.partition)) {
       if (is_earlier)  // sold from its true start on
-        exchange.prices.release(job.bid.request, job.terms.start, job.terms.start);
-      if (is_earlier || !job.placed) exchange.prices.promise(job.bid.request, seen.start);
+        exchange.release(job.bid.request, job.terms.start, job.terms.start);
+      if (is_earlier || !job.placed) exchange.promise(job.bid.request, seen.start);
     }
     if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
     if (job.missed || job.retime) {  // Slurm was first: the promise begins with the run
@@ -185,16 +186,15 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.run_end = 0;
     job.note_due = true;  // so that the run is known even if its end is told to nobody
     job.bound = or_empty(seen.resv_name) == reservation_name(job);
-    if (job.reserved && !job.bound) site_.offers.unreserve(job);
+    if (job.reserved && !job.bound) site_.exchange_of(job).unreserve(job);
     if (job.terms.auctioned() && !job.unbilled) {
-      site_.auctions.meet_asks(job,
-                               placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
-                               site_.auctions.limit_end(job, now));
+      exchange.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
+                         limit_end(job, now));
     }
   }
   job.owner_changed = false;
   job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
-  site_.auctions.accrue(job);
+  accrue(job);
   // A run past its end is booked a minute at a time.
   const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kPastEnd;
   if (!is_first && end == job.run_end) return;
@@ -220,7 +220,7 @@ void Planner::drop_unseen(Time now) {
       continue;
     }
     if (job.phase != Phase::kEnded) {
-      site_.offers.unplace(job, now);
+      site_.exchange_of(job).unplace(job, now);
       site_.accounts.void_lien(job, "the job is gone");
       if (job.phase != Phase::kRunning) site_.lessons.unlearn(job);
       site_.log(

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/market/buying.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
 #include "core/market/settlement.h"
@@ -46,13 +47,12 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
 }  // namespace
 
 bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) const {
-  const bool any_posted =
-      std::any_of(site_.exchanges.begin(), site_.exchanges.end(),
-                  [](const auto& exchange) { return exchange->auction == nullptr; });
+  const bool any_posted = std::any_of(site_.exchanges.begin(), site_.exchanges.end(),
+                                      [](const auto& exchange) { return exchange->promises(); });
   if (!site_.has_config || !any_posted) return false;
   const auto job = site_.jobs.all().find(job_id);
   if (job != site_.jobs.all().end()) {
-    if (site_.exchange_of(job->second).auction != nullptr) return false;
+    if (!site_.exchange_of(job->second).promises()) return false;
     const Phase phase = job->second.phase;
     return job->second.count_due && job->second.count_at <= site_.last_pass &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
@@ -109,12 +109,12 @@ void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
     const bool is_later = seen.begin > job.terms.start;
     if (request && (is_later || !same_price_basis(*request, job.bid.request))) {
       job.told = false;
-      site_.offers.renegotiate(job, *request, job.terms.start, now);
+      buy_again(site_, job, *request, job.terms.start, now);
       return;
     }
   } else if (needs_more(job.bid.request, job.terms.start, seen)) {
     if (const auto request = request_of(seen, job.bid.request, true)) {
-      site_.offers.move_at_told_price(job, *request, now);
+      move_at_told_price(site_, job, *request, now);
       return;
     }
   }
@@ -144,7 +144,7 @@ void Confirmation::hear_count(Job& job, const market_job_t& seen, std::uint32_t 
   if (job.phase == Phase::kWaiting) {
     job.bid.request = std::move(*request);
   } else {
-    site_.offers.move_at_told_price(job, *request, now);
+    move_at_told_price(site_, job, *request, now);
   }
 }
 

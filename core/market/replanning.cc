@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/market/buying.h"
 #include "core/market/planner.h"
 
 namespace market {
@@ -34,7 +35,7 @@ void Planner::yield_places(Time now) {
     const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
                                   [&, &mine = job](const NewRun& run) { return takes(run, mine); });
     if (!lost) continue;
-    site_.offers.unplace(job, now);
+    site_.exchange_of(job).unplace(job, now);
     job.retry_at = 0;
   }
 }
@@ -54,16 +55,15 @@ void Planner::replan_lost(Time now) {
                    nodes[seat.node].partitions.contains(partition);
           });
       if (whole && !nodes_moved) continue;
-      site_.offers.unplace(job, now);
-      site_.offers.unreserve(job);
+      site_.exchange_of(job).unplace(job, now);
+      site_.exchange_of(job).unreserve(job);
       job.retry_at = 0;
     }
   }
   const bool all_placed =
       std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
         return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
-               (entry.second.terms.auctioned() &&
-                site_.exchange_of(entry.second).auction != nullptr);
+               (entry.second.terms.auctioned() && !site_.exchange_of(entry.second).promises());
       });
   if (all_placed) return;
   int searches = 0;
@@ -71,8 +71,8 @@ void Planner::replan_lost(Time now) {
     Job& job = *lost;
     if (job.placed || now < job.retry_at) continue;
     if (job.terms.auctioned()) {
-      if (site_.exchange_of(job).auction == nullptr)
-        site_.offers.hold(job, Cause::kResources, job.terms.price, now);
+      if (site_.exchange_of(job).promises())
+        site_.exchange_of(job).hold(job, Cause::kResources, job.terms.price, now);
       continue;
     }
     if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
@@ -80,21 +80,21 @@ void Planner::replan_lost(Time now) {
     if (job.missed) {
       searches += kMovesPerPass / kSearchesPerPass;
       if (searches > kMovesPerPass) break;
-      site_.offers.replan_missed(job, from, now);
+      replan_missed(site_, job, from, now);
       continue;
     }
     if (++searches > kMovesPerPass) break;
     const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
-    auto choice = site_.offers.earliest_place(job.bid.request, from, now + 2 * settings.horizon,
-                                              booking_key(job), &closed);
+    auto choice = site_.exchange_of(job).earliest_place(
+        job.bid.request, from, now + 2 * settings.horizon, booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.retry_at = now + kRetry / 2;
       continue;
     }
     const bool in_window = choice->start + job.bid.request.duration <= job.bid.request.deadline;
-    site_.offers.place(job, std::move(*choice));
+    site_.exchange_of(job).place(job, std::move(*choice));
     if (job.retime) {
       job.terms.promised_end = job.terms.start + job.bid.request.duration + settings.start_slack;
       job.retime = false;
@@ -121,7 +121,7 @@ void Planner::fund_waiting(Time now) {
     job->retry_at = now + kRetry;
     Request request = job->bid.request;
     request.earliest = std::max(request.earliest, now);
-    if (site_.offers.renegotiate(*job, request, 0, now)) job->release_due = !job->user_held;
+    if (buy_again(site_, *job, request, 0, now)) job->release_due = !job->user_held;
   }
 }
 
@@ -142,11 +142,12 @@ void Planner::pull_forward(Time now) {
     }
     ++moves;
     if (site_.closed_by_sisters(job).contains(now)) continue;
-    auto choice = site_.offers.earliest_place(job.bid.request, now, now, booking_key(job));
+    auto choice =
+        site_.exchange_of(job).earliest_place(job.bid.request, now, now, booking_key(job));
     if (!choice) continue;
-    site_.offers.unplace(job, job.terms.start);
-    site_.offers.unreserve(job);
-    site_.offers.place(job, std::move(*choice));
+    site_.exchange_of(job).unplace(job, job.terms.start);
+    site_.exchange_of(job).unreserve(job);
+    site_.exchange_of(job).place(job, std::move(*choice));
     job.note_due = true;
   }
   pull_cursor_ = k < jobs.size() ? k : 0;
@@ -178,8 +179,8 @@ void Planner::stretch_arrays(Time now) {
         waves.add(task->terms.start, busy_until(*task, slack), closed);
         continue;
       }
-      site_.offers.unplace(*task, now);
-      site_.offers.unreserve(*task);
+      site_.exchange_of(*task).unplace(*task, now);
+      site_.exchange_of(*task).unreserve(*task);
       task->retry_at = 0;
       (limited_by_owner_.contains(array) ? task->missed : task->retime) = true;
     }

@@ -8,6 +8,7 @@
 
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
+#include "core/market/owners.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -191,8 +192,8 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   if (job.resettle) {
     std::tie(bill.charged, bill.refunded) = *job.resettle;
   } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
-    if (auctioned && bill.ran) site_.auctions.rate_unseen(job, ended, now);
-    bill.charged = auctioned ? site_.auctions.owed(job, ended, bill) : job.terms.price;
+    if (auctioned && bill.ran) site_.exchange_of(job).rate_unseen(job, ended, now);
+    bill.charged = auctioned ? site_.exchange_of(job).owed(job, ended, bill) : job.terms.price;
     if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
@@ -216,7 +217,7 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   if (bill.late) segment.note = "late";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
-  if (bill.ran) payees = site_.auctions.payees_of(job, ended, bill);
+  if (bill.ran) payees = Owners(site_, site_.exchange_of(job).settings).payees_of(job, ended, bill);
   site_.accounts.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
 }
 
@@ -228,11 +229,11 @@ void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
     site_.accounts.void_lien(job, fmt::format("{} before it started", bill.state));
   }
   if (site_.lessons.taken_back(job, ended)) site_.lessons.unlearn(job);
-  site_.offers.unplace(job, now);
+  site_.exchange_of(job).unplace(job, now);
   site_.forget_rooms();
   if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
-    site_.exchange_of(job).auction_at = 0;  // others pay by it no longer
-  job.reserved = job.bound = false;         // the next pass finds a reservation that no job needs
+    site_.exchange_of(job).withdraw();  // others pay by it no longer
+  job.reserved = job.bound = false;     // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen_pass = site_.pass_number;

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "core/market/auction_adapter.h"
 #include "core/mechanism/billing.h"
-#include "core/mechanism/table.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -23,8 +21,7 @@ Site::Site(std::string name, Log to, std::function<void()> wake_books)
       log(std::move(to)),
       accounts(cluster_name, log, std::move(wake_books)) {
   const MarketSettings defaults;
-  exchanges.push_back(
-      std::make_unique<Exchange>(defaults, as_posted_price(std::move(*make_mechanism(defaults)))));
+  exchanges.push_back(std::move(*make_exchange(*this, defaults, {}, {}, 0, 0)));
 }
 
 // "era/1", or of several markets "batch: era/1, condo: dva/1".
@@ -104,7 +101,7 @@ void Site::update_capacity(Time now) {
     const Capacity capacity = cluster.capacity_under(exchange->settings);
     stocked += !capacity.total.empty();
     for (const auto& [name, amount] : capacity.total) sold_tres.insert(name);
-    exchange->prices.update(capacity, now);
+    exchange->update(capacity, now);
     exchange->capacity_due = false;
     exchange->capacity_at = now;
   }
@@ -113,7 +110,7 @@ void Site::update_capacity(Time now) {
 }
 
 void Site::forget_rooms() {
-  for (const auto& exchange : exchanges) exchange->rooms_known = false;
+  for (const auto& exchange : exchanges) exchange->forget_rooms();
 }
 
 bool Site::refuses_unbid(std::string_view partitions) const {

@@ -7,12 +7,10 @@
 #include <string_view>
 
 #include "core/market/accounts.h"
-#include "core/market/auctions.h"
 #include "core/market/cluster.h"
-#include "core/market/exchange_maker.h"
+#include "core/market/exchange.h"
 #include "core/market/jobs.h"
 #include "core/market/lessons.h"
-#include "core/market/offers.h"
 #include "core/market/orders.h"
 #include "core/util/log.h"
 
@@ -24,6 +22,8 @@ struct Health {
   Time config_read = 0;
   Time ledger_gone_at = 0;  ///< its file was deleted, moved or replaced while it was open
 };
+
+using Exchanges = std::vector<std::unique_ptr<Exchange>>;
 
 struct Site {
   Site(std::string cluster_name, Log log, std::function<void()> wake_books);
@@ -48,8 +48,6 @@ struct Site {
   std::size_t stocked_markets = 0;  ///< that have nodes
   bool in_pass = false;
   Lessons lessons{*this};
-  Offers offers{*this};
-  Auctions auctions{*this};
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }

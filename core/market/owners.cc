@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Owners of nodes, in dva: what a run on them owes at least, and who gets what of it.
+#include "core/market/owners.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
 
 // What the run holds of each node. Slurm tells cores and memory; what else the job bought, and its
 // memory where Slurm does not count that, is spread evenly.
-std::vector<Tres> Auctions::held_parts(const Job& job, const Placement& placement) const {
+std::vector<Tres> Owners::held_parts(const Job& job, const Placement& placement) const {
   std::vector<Tres> parts;
   for (const Seat& seat : placement) {
     const Node& node = site_.cluster.nodes()[seat.node];
@@ -55,19 +56,18 @@ std::vector<Tres> Auctions::held_parts(const Job& job, const Placement& placemen
 
 // What the owner of each node asks for what the run holds of it, credits per second; the site asks
 // its floor price.
-std::vector<double> Auctions::asked_rates(const Job& job, const Placement& placement) const {
-  const MarketSettings& settings = site_.exchange_of(job).settings;
+std::vector<double> Owners::asked_rates(const Job& job, const Placement& placement) const {
   const std::vector<Tres> parts = held_parts(job, placement);
   std::vector<double> rates;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = settings.owners.find(site_.cluster.nodes()[placement[i].node].name);
-    const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
-    rates.push_back(ask * site_.billing_of(settings, parts[i]) / kHour);
+    const auto owner = settings_.owners.find(site_.cluster.nodes()[placement[i].node].name);
+    const double ask = owner != settings_.owners.end() ? owner->second.ask : settings_.floor_price;
+    rates.push_back(ask * site_.billing_of(settings_, parts[i]) / kHour);
   }
   return rates;
 }
 
-bool Auctions::on_awarded_nodes(const Job& job, const Placement& placement) const {
+bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const {
   const std::vector<std::uint32_t>& nodes = job.standing.nodes;
   const std::set<std::uint32_t> awarded(nodes.begin(), nodes.end());
   return !placement.empty() && awarded.size() == placement.size() &&
@@ -75,38 +75,9 @@ bool Auctions::on_awarded_nodes(const Job& job, const Placement& placement) cons
                      [&](const Seat& seat) { return awarded.contains(seat.node); });
 }
 
-// The rate becomes what is asked for the nodes that the run really has, but no more than its bid
-// comes to each second of its time limit.
-void Auctions::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
-  const Exchange& exchange = site_.exchange_of(job);
-  if (exchange.auction == nullptr || !exchange.auction->wants_nodes()) return;
-  std::vector<double> asked = asked_rates(job, placement);
-  if (placement.empty())  // nobody tells where it ran
-    asked.push_back(exchange.settings.floor_price * site_.billing_of(job.bid.request) / kHour);
-  const double most = worth_at(job.bid, job.bid_made, limit_end) /
-                      static_cast<double>(std::max<Time>(1, job.bid.request.duration));
-  const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
-  job.standing.rate = std::max(job.standing.rate, least);
-}
-
-// Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
-// the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
-void Auctions::meet_asks(Job& job, const Placement& placement, Time limit_end) {
-  const Auction* auction = auction_of(job);
-  if (auction == nullptr || !auction->wants_nodes() || !job.rated || job.accrued.resumed) return;
-  if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
-    job.rated = job.stood = false;
-    return;
-  }
-  const std::vector<double> asked = asked_rates(job, placement);
-  const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
-  job.awarded = on_awarded_nodes(job, placement) && sum <= job.standing.rate * (1 + kRounding);
-  if (!job.awarded) raise_to_asks(job, placement, limit_end);
-}
-
 // What each node's owner won, where the run is where it was awarded and that meets each ask; else
 // what is asked for the part of each node that the run holds.
-std::vector<double> Auctions::node_weights(const Job& job, const Placement& placement) const {
+std::vector<double> Owners::node_weights(const Job& job, const Placement& placement) const {
   std::vector<double> asked = asked_rates(job, placement);
   if (job.awarded && on_awarded_nodes(job, placement) &&
       job.standing.payments.size() == job.standing.nodes.size()) {
@@ -125,17 +96,17 @@ std::vector<double> Auctions::node_weights(const Job& job, const Placement& plac
   if (!free) return asked;
   std::vector<double> held;
   for (const Tres& part : held_parts(job, placement))
-    held.push_back(site_.billing_of(site_.exchange_of(job).settings, part));
+    held.push_back(site_.billing_of(settings_, part));
   return held;
 }
 
 // The parts of the charge that owners get, one for each account; what is missing to it is the
 // site's. Off its award no owner gets more of a run than it asks: it did not win it.
-std::vector<ledger::Payee> Auctions::payees_of(const Job& job, const market_job_t& ended,
-                                               const Bill& bill) {
+std::vector<ledger::Payee> Owners::payees_of(const Job& job, const market_job_t& ended,
+                                             const Bill& bill) const {
   std::vector<ledger::Payee> payees;
   const Money amount = bill.charged - bill.refunded;
-  const auto& owners = site_.exchange_of(job).settings.owners;
+  const auto& owners = settings_.owners;
   if (owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }

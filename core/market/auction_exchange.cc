@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/auction_exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/market/owners.h"
+#include "core/market/rates.h"
+#include "core/market/site.h"
+
+namespace market {
+namespace {
+
+constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
+constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
+
+// Whether `now` is worth as much as `before` whenever the job completes.
+bool never_below(const Worth& now, const Worth& before) {
+  const Money most = now.budget ? *now.budget : now.value->max;
+  if (most < (before.budget ? *before.budget : before.value->max)) return false;
+  if (now.budget) return true;
+  return before.value && now.value->drop >= before.value->drop &&
+         now.value->zero >= before.value->zero;
+}
+
+}  // namespace
+
+// A bid stands for what it can still owe when its time limit has passed: else a value that has
+// fallen by then would outrank honest ones and pay nothing. One of no worth buys nothing.
+bool AuctionExchange::is_worthless(const Bid& bid, Time bid_made, Time now) const {
+  if (!is_priced()) return false;
+  const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
+  return money_of(worth_at(bid, bid_made, end)) == Money();
+}
+
+Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish, Time now) {
+  const Money available = site_.accounts.available(draft.bid.account);
+  const bool per_task = draft.array && settings.arrays == ArrayFunding::kPerTask;
+  const Money most = most_it_costs(draft.bid);
+  const Terms terms{most, std::max(now, draft.bid.request.earliest), 0, std::string(rule())};
+  Group group;
+  group.dearest = most;
+  for (std::uint32_t task = 0; task < draft.tasks; ++task) {
+    group.total += most;
+    const bool funded = group.total <= available;
+    if (!funded && per_task) group.total -= most;
+    group.tasks.push_back({terms, {}, funded, false});
+  }
+  return group;
+}
+
+// Bids of this rule that stand, or also those that wait for their job to be ready, by job number.
+// Runs that began under another rule keep it.
+std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time now, Who who) {
+  std::vector<Job*> live;
+  for (auto& [id, job] : site_.jobs.all()) {
+    const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
+    const bool runs = job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == rule();
+    if (job.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == this)
+      live.push_back(&job);
+  }
+  std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  std::vector<LiveBid> bids;
+  for (const Job* job : live) {
+    const bool running = job->phase == Phase::kRunning;
+    const double worth = worth_at(job->bid, job->bid_made, limit_end(*job, now));
+    bids.push_back({job->id, &job->bid, job->bid_made, std::max(0.0, worth - job->accrued.credits),
+                    running, running ? job->ran : 0,
+                    job->rated ? std::optional(job->standing.rate) : std::nullopt});
+  }
+  if (owners != nullptr) *owners = std::move(live);
+  return bids;
+}
+
+// Bids that wait and were made under another auction's rule cost from now on what this one's says.
+void AuctionExchange::join_auction(Time now) {
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
+    if (job->terms.auctioned() && job->terms.rule != rule() && &site_.exchange_of(*job) == this) {
+      buy_again(*job, 0, now);
+    }
+  }
+}
+
+// A value that has fallen to nothing while its job waited buys nothing any more.
+void AuctionExchange::drop_worthless(Time now) {
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
+    if (job->terms.auctioned() && &site_.exchange_of(*job) == this &&
+        is_worthless(job->bid, job->bid_made, now))
+      hold(*job, Cause::kWorthless, job->terms.price, now);
+  }
+}
+
+void AuctionExchange::work(Time now) {
+  join_auction(now);
+  drop_worthless(now);
+  see_who_stands(now);
+  std::vector<Job*> all;
+  const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
+  const bool all_stood =
+      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->stood; });
+  if (all.empty() || (all_stood && now < next_auction_)) return;
+  next_auction_ = now + settings.auction_period;
+  std::vector<Job*> owners;
+  const std::vector<LiveBid> bids = live_bids(&owners, now);
+  if (owners.size() < all.size()) rank_the_absent(all, bids_of_all, now);
+  if (bids.empty()) return;
+  std::vector<Standing> standings = auction_->auction(bids, node_rooms(), now);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    Job& job = *owners[i];
+    const bool runs = job.phase == Phase::kRunning;
+    if (runs && standings[i].nodes.empty()) {  // what it was awarded stays
+      standings[i].nodes = std::move(job.standing.nodes);
+      standings[i].payments = std::move(job.standing.payments);
+    }
+    job.standing = std::move(standings[i]);
+    job.stood = true;
+    if (!std::exchange(job.rated, true) && runs)
+      raise_to_asks(job, job.placement, limit_end(job, now));
+    if (runs) accrue(job);  // its first rate holds from its start on
+  }
+}
+
+Money AuctionExchange::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
+  if (!is_of_rule(job)) return Exchange::owed(job, ended, bill);
+  if (!is_priced()) return Money();
+  const Owed so_far = owed_so_far(job, ended, bill);
+  // Every end of its own counts as a completion: else a job would rather fail, or be cancelled.
+  const EndedRun run{&job.bid, so_far.most.credits(), so_far.accrued, bill.elapsed, bill.own};
+  return std::min(so_far.most, money_of(auction_->owes(run)));
+}
+
+// Where a bid that can owe `worth` would stand, if there are few enough to compare it with.
+std::optional<Standing> AuctionExchange::preview(const Bid& bid, double worth, Time now,
+                                                 bool running) {
+  std::vector<LiveBid> bids = live_bids(nullptr, now);
+  if (bids.size() > kMostForPreview) return std::nullopt;
+  bids.push_back({0, &bid, now, worth, running, 0, {}});
+  return auction_->auction(bids, node_rooms(), now).back();
+}
+
+// The same; where there are too many, what it would pay alone.
+Standing AuctionExchange::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
+  if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
+  const LiveBid alone{0, &bid, now, worth, running, 0, {}};
+  return auction_->auction({&alone, 1}, node_rooms(), now).front();
+}
+
+std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std::string& what,
+                                                       Time now) {
+  if (!is_priced()) {
+    return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what, rule());
+  }
+  std::string text =
+      fmt::format("{}accepted: bids up to {} {} ({})", what, most_it_costs(bid).to_string(),
+                  site_.config.currency, bid.account);
+  const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
+  if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
+    text += fmt::format("; present share {:.2f}", standing->share);
+  }
+  return text + fmt::format("; no completion is promised; {} left to spend",
+                            site_.accounts.available(bid.account).to_string());
+}
+
+// A changed or funded bid takes part with its new words when its account can pay for it.
+bool AuctionExchange::buy_again(Job& job, Time, Time now) {
+  const Money most = most_it_costs(job.bid);
+  if (is_worthless(job.bid, job.bid_made, now)) {
+    hold(job, Cause::kWorthless, most, now);
+    return false;
+  }
+  const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
+  if (!may_pay || most > site_.accounts.can_pay(job.bid.account, job)) {
+    hold(job, Cause::kNoFunds, most, now);
+    return false;
+  }
+  job.terms = Terms{most, std::max(now, job.bid.request.earliest), 0, std::string(rule())};
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  job.missed = job.stood = job.rated = false;
+  site_.set_lien(job, most);
+  site_.lessons.teach(job, now);
+  job.note_due = true;
+  return true;
+}
+
+std::optional<std::string> AuctionExchange::refusal_of_change(const Job& job, const Bid& bid,
+                                                              Time) const {
+  const Money most = most_it_costs(bid);
+  const Money can_pay = site_.accounts.can_pay(bid.account, job);
+  if (most <= can_pay) return std::nullopt;
+  return fmt::format("the bid needs {}, available {} on {}", most.to_string(), can_pay.to_string(),
+                     bid.account);
+}
+
+// A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
+// nobody: so it may not fall any more.
+std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& worth,
+                                                       const BidTexts& texts, Time now) {
+  if (job.phase == Phase::kRunning && !is_of_rule(job))
+    return Exchange::rebid_live(job, worth, texts, now);
+  Bid bid = job.bid;
+  bid.worth = worth;
+  const Time end = limit_end(job, now);
+  const double at_end = worth_at(bid, job.bid_made, end);
+  const double least = kSigmoidPlateau * worth_at(job.bid, job.bid_made, end);
+  if (job.phase == Phase::kRunning && (!never_below(worth, job.bid.worth) || at_end < least)) {
+    return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
+  }
+  if (is_priced() && money_of(at_end) == Money())
+    return "the bid would be worth nothing at the end of its time limit";
+  const Money most = most_it_costs(bid);
+  const Money available = site_.accounts.can_pay(bid.account, job);
+  if (most > available) {
+    return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
+                       bid.account);
+  }
+  job.bid.worth = worth;
+  job.texts = texts;
+  job.terms.price = most;
+  job.stood = false;
+  job.note_due = true;
+  site_.set_lien(job, most);
+  return std::nullopt;
+}
+
+// A budget nobody named: the mean of the live ones, else the lowest price.
+std::optional<AuctionQuote> AuctionExchange::auction_quote(const Bid& asked, Time now) {
+  const std::vector<LiveBid> live = live_bids(nullptr, now);
+  const Request& request = asked.request;
+  double budget = settings.floor_price * site_.billing_of(request) *
+                  static_cast<double>(request.duration) / 3600.0;
+  if (!live.empty()) {
+    budget = 0;
+    for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
+  }
+  Bid bid = asked;
+  bid.worth.budget = money_of(budget);
+  return AuctionQuote{live.size(), *bid.worth.budget,
+                      preview(bid, most_it_costs(bid).credits(), now)};
+}
+
+double AuctionExchange::spent_rate() const {
+  double spent = 0;
+  for (const auto& [id, job] : site_.jobs.all()) {
+    if (job.phase == Phase::kRunning && job.rated && is_of_rule(job) &&
+        &site_.exchange_of(job) == this)
+      spent += job.standing.rate;
+  }
+  return spent;
+}
+
+}  // namespace market

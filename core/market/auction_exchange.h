@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A market that holds auctions: bids are taken when funds cover them, ranked again and again,
+// charged by what they used. No start is planned for them and no reservation made: Slurm starts them
+// by priority.
+#pragma once
+
+#include "core/market/exchange.h"
+
+namespace market {
+
+class AuctionExchange final : public Exchange {
+ public:
+  AuctionExchange(Site& site, MarketSettings settings, std::unique_ptr<Auction> auction)
+      : Exchange(site, std::move(settings)), auction_(std::move(auction)) {}
+
+  std::string_view rule() const override { return auction_->rule(); }
+  bool promises() const override { return false; }
+  bool is_priced() const override { return auction_->priced(); }
+  void update(const Capacity& capacity, Time now) override { auction_->update(capacity, now); }
+
+  std::optional<AuctionQuote> auction_quote(const Bid& bid, Time now) override;
+  bool is_worthless(const Bid& bid, Time bid_made, Time now) const override;
+  Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) override;
+  std::optional<std::string> acceptance(const Bid& bid, const std::string& what, Time now) override;
+  bool buy_again(Job& job, Time keep_start, Time now) override;
+  std::optional<std::string> refusal_of_change(const Job& job, const Bid& bid,
+                                               Time now) const override;
+  std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
+                                        Time now) override;
+  void work(Time now) override;
+  void forget_rooms() override { rooms_known_ = false; }
+  void withdraw() override { next_auction_ = 0; }
+  void rate_unseen(Job& job, const market_job_t& ended, Time now) override;
+  void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
+  Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const override;
+  double spent_rate() const override;
+
+ private:
+  enum class Who { kStanding, kAll };
+  std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
+  const std::vector<NodeRoom>& node_rooms();
+  std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
+  Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);
+  void join_auction(Time now);
+  void drop_worthless(Time now);
+  void see_who_stands(Time now);
+  void leave_auction(Job& job);
+  void rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids, Time now);
+  void raise_to_asks(Job& job, const Placement& placement, Time limit_end);
+  /// Whether the job's price is of the auction in force, and not of a rule of the past.
+  bool is_of_rule(const Job& job) const { return job.terms.rule == rule(); }
+
+  std::unique_ptr<Auction> auction_;
+  std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
+  bool rooms_known_ = false;
+  Time next_auction_ = 0;
+};
+
+}  // namespace market

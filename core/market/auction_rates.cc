@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the runs of an auction owe a second: by their award, and by what owners ask.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/market/auction_exchange.h"
+#include "core/market/convert.h"
+#include "core/market/owners.h"
+#include "core/market/site.h"
+
+namespace market {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr double kRounding = 1e-9;
+
+}  // namespace
+
+// Kept until a run begins or ends or the cluster or the configuration changes: many submissions
+// may come between two passes.
+const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
+  if (rooms_known_) return rooms_;
+  rooms_known_ = true;
+  rooms_.clear();
+  if (!auction_->wants_nodes()) return rooms_;
+  for (const Node& node : site_.cluster.nodes()) {
+    NodeRoom room{node.name, {}, {}, {}};
+    const auto owner = settings.owners.find(node.name);
+    if (owner != settings.owners.end()) room.ask = owner->second.ask;
+    if (node.usable && sells(settings, node)) {
+      room.total["cpu"] = std::int64_t{node.cores} * node.threads_per_core;
+      room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
+      for (const auto& [name, count] : node.gres) room.total["gres/" + name] = count;
+    }
+    room.free = room.total;
+    rooms_.push_back(std::move(room));
+  }
+  for (const auto& [id, job] : site_.jobs.all()) {
+    if (job.phase != Phase::kRunning) continue;
+    for (const Seat& seat : job.placement) {
+      if (seat.node >= rooms_.size()) continue;
+      Tres& free = rooms_[seat.node].free;
+      free["cpu"] -=
+          std::int64_t{seat.cores.count()} * site_.cluster.nodes()[seat.node].threads_per_core;
+      free["mem"] -= static_cast<std::int64_t>(seat.mem_mb);
+      for (const auto& [name, count] : seat.gres) free["gres/" + name] -= count;
+    }
+  }
+  return rooms_;
+}
+
+// A run that ended before any auction gave it a rate pays what a bid like it would pay now.
+void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now) {
+  if (!is_of_rule(job) || !is_priced()) return;
+  const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
+  const Placement placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
+  if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
+  if (job.rated) return;
+  const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
+  const double worth = worth_at(job.bid, job.bid_made, end);
+  job.standing = preview_or_alone(job.bid, worth, now, false);
+  job.rated = true;
+  meet_asks(job, placement, end);
+  if (!std::exchange(job.rated, true)) {
+    job.standing = preview_or_alone(job.bid, worth, now, true);
+    raise_to_asks(job, placement, end);
+  }
+  job.phase = phase;
+}
+
+// The rate becomes what is asked for the nodes that the run really has, but no more than its bid
+// comes to each second of its time limit.
+void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
+  if (!auction_->wants_nodes()) return;
+  std::vector<double> asked = Owners(site_, settings).asked_rates(job, placement);
+  if (placement.empty())  // nobody tells where it ran
+    asked.push_back(settings.floor_price * site_.billing_of(job.bid.request) / kHour);
+  const double most = worth_at(job.bid, job.bid_made, limit_end) /
+                      static_cast<double>(std::max<Time>(1, job.bid.request.duration));
+  const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
+  job.standing.rate = std::max(job.standing.rate, least);
+}
+
+// Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
+// the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
+void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit_end) {
+  if (!is_of_rule(job) || !auction_->wants_nodes() || !job.rated || job.accrued.resumed) return;
+  if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
+    job.rated = job.stood = false;
+    return;
+  }
+  const std::vector<double> asked = Owners(site_, settings).asked_rates(job, placement);
+  const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
+  job.awarded = Owners(site_, settings).on_awarded_nodes(job, placement) &&
+                sum <= job.standing.rate * (1 + kRounding);
+  if (!job.awarded) raise_to_asks(job, placement, limit_end);
+}
+
+}  // namespace market

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/market/auction_exchange.h"
+#include "core/market/posted_exchange.h"
+#include "core/market/search.h"
+#include "core/market/site.h"
+#include "core/mechanism/table.h"
+
+namespace market {
+namespace {
+
+constexpr Time kRetry = 60;     // seconds between two attempts that nothing new speaks for
+constexpr int kMaxSteps = 400;  // starts tried for the earliest place
+
+}  // namespace
+
+Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,
+                                                const Capacity& capacity,
+                                                const std::vector<PastBid>& lessons,
+                                                Time learned_until, Time now) {
+  auto made = make_mechanism(settings);
+  if (!made) return tl::unexpected(made.error());
+  (*made)->update(capacity, now);
+  if (auto* posted = dynamic_cast<PostedPrice*>(made->get())) {
+    posted->learn(lessons, learned_until);
+    (void)made->release();
+    return std::make_unique<PostedExchange>(site, settings, std::unique_ptr<PostedPrice>(posted));
+  }
+  auto* auction = dynamic_cast<Auction*>(made->get());
+  if (auction == nullptr) return fail("mechanism: it cannot be used");
+  (void)made->release();
+  return std::make_unique<AuctionExchange>(site, settings, std::unique_ptr<Auction>(auction));
+}
+
+// All that a bid can ever cost, which is what funds must cover.
+Money Exchange::most_it_costs(const Bid& bid) const {
+  if (!is_priced()) return Money();
+  return bid.worth.budget ? *bid.worth.budget : bid.worth.value->max;
+}
+
+// Credits that a completion at `end` owes at most.
+double Exchange::worth_at(const Bid& bid, Time bid_made, Time end) const {
+  if (!bid.worth.value) return most_it_costs(bid).credits();
+  return is_priced() ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
+}
+
+Wish Exchange::wish_for(const Bid& bid, Time bid_made) const {
+  Wish wish;
+  if (bid.worth.value) {
+    wish.prefer = Prefer::kValue;
+    wish.value = &*bid.worth.value;
+    wish.bid_made = bid_made;
+  }
+  return wish;
+}
+
+bool Exchange::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
+  if (bid.worth.budget) return choice.price <= *bid.worth.budget;
+  const Time slack = settings.start_slack;
+  const Time completion = choice.start + bid.request.duration + slack;
+  return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
+         choice.price.credits();
+}
+
+std::optional<Choice> Exchange::earliest_place(const Request& request, Time from, Time until,
+                                               const std::string& ignore,
+                                               const StartSpans* closed) const {
+  const Time slack = settings.start_slack;
+  Time start = from;
+  for (int step = 0; step < kMaxSteps && start <= until; ++step) {
+    if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
+      start = open;
+      continue;
+    }
+    const Time end = start + request.duration + slack;
+    auto placement =
+        site_.cluster.plan().place(request.demand.shape, request.partition, start, end, ignore);
+    if (placement) return Choice{start, Money(), std::move(*placement)};
+    const Time next = next_try(site_.cluster.bookings(), start, step);
+    if (next == start) break;
+    start = next;
+  }
+  return std::nullopt;
+}
+
+void Exchange::take_back(Group& group, const Request& request, const std::string& token) {
+  for (std::size_t task = 0; task < group.tasks.size(); ++task) {
+    Provisional::Task& placed = group.tasks[task];
+    if (!placed.funded) continue;
+    placed.funded = false;
+    if (placed.terms.auctioned()) continue;
+    site_.cluster.bookings().cancel(booking_key(token, task));
+    release(request, placed.terms.start, placed.terms.start);
+  }
+}
+
+void Exchange::place(Job& job, Choice choice) {
+  job.terms.start = choice.start;
+  job.placement = choice.placement;
+  site_.cluster.bookings().book(booking_key(job), std::move(choice.placement), choice.start,
+                                choice.start + job.bid.request.duration + settings.start_slack);
+  if (site_.trades(job.bid.request.partition)) promise(job.bid.request, choice.start);
+  job.placed = true;
+  job.reserve_failures = 0;
+}
+
+void Exchange::unplace(Job& job, Time from) {
+  if (!job.placed) return;
+  if (site_.trades(
+          job.bid.request.partition)) {  // else its market was dropped, and what it had sold
+    release(job.bid.request, job.terms.start, std::max(from, job.terms.start));
+  }
+  site_.cluster.bookings().cancel(booking_key(job));
+  job.placement.clear();
+  job.placed = false;
+}
+
+// Outside a pass no order can be given; the next pass finds a reservation that no job needs.
+void Exchange::unreserve(Job& job) {
+  if (job.reserved && site_.in_pass) {
+    site_.orders.add(MARKET_UNRESERVE, job.id).name = site_.orders.keep(reservation_name(job));
+  }
+  job.reserved = job.bound = false;
+}
+
+void Exchange::hold(Job& job, Cause cause, Money needed, Time now) {
+  unplace(job, now);
+  unreserve(job);
+  site_.accounts.void_lien(job, "waits");
+  if (job.phase != Phase::kWaiting) job.hold_due = true;
+  job.phase = Phase::kWaiting;
+  job.cause = cause;
+  job.needed = needed;
+  job.tried_available = site_.accounts.available(job.bid.account);
+  job.retry_at = now + kRetry;
+  job.note_due = true;
+}
+
+std::optional<std::string> Exchange::rebid_live(Job& job, const Worth&, const BidTexts&, Time) {
+  return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
+                     job.terms.rule);
+}
+
+Money Exchange::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
+  const Owed so_far = owed_so_far(job, ended, bill);
+  return std::min(so_far.most, money_of(so_far.accrued));
+}
+
+// What a value loses after the time limit does not count: else a run would owe the less the longer
+// it overran.
+Exchange::Owed Exchange::owed_so_far(const Job& job, const market_job_t& ended,
+                                     const Bill& bill) const {
+  Money most = job.terms.price;
+  if (job.bid.worth.value) {
+    const Time limit_end = ended.start + job.bid.request.duration + ended.suspended_s;
+    const auto delay = static_cast<double>(std::min(ended.end, limit_end) - job.bid_made);
+    most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
+  }
+  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.accrued.seconds));
+  const double accrued = std::min(job.accrued.credits + job.standing.rate * left, most.credits());
+  return {most, accrued};
+}
+
+}  // namespace market

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/market/posted_exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/market/search.h"
+#include "core/market/site.h"
+
+namespace market {
+namespace {
+
+constexpr int kMaxPlacements = 400;           // places tried for one quote
+constexpr std::ptrdiff_t kSortedAtOnce = 64;  // starts put in order at first; then twice as many
+
+struct Candidate {
+  double score = 0;         // smaller is better
+  std::uint32_t index = 0;  // of the start in the price list
+  auto operator<=>(const Candidate&) const = default;
+};
+
+Time free_after_of(const PriceList& list, std::size_t start) {
+  return list.free_after.empty() ? 0 : list.free_after[start];
+}
+
+}  // namespace
+
+PriceList PostedExchange::price_list(const Request& request, Time now) const {
+  PriceList list = prices_.prices(request, now);
+  const double rate = settings.rate_of(request.partition);
+  if (rate == 1) return list;
+  for (double& credits : list.credits) credits *= rate;
+  return list;
+}
+
+// With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
+// the prices do not depend on the report, so the report only picks one of the posted pairs, and the
+// true value picks the pair that is truly best for its owner.
+Found PostedExchange::find(const Request& request, const Wish& wish, Time now) const {
+  Found found;
+  const Time slack = settings.start_slack;
+  const PriceList list = price_list(request, now);
+  const Time first = std::max(request.earliest, now);
+  const Time last = request.deadline - request.duration;
+  const auto start_of = [&](std::size_t k) {
+    return std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
+  };
+  std::vector<Candidate> candidates;
+  candidates.reserve(list.credits.size());
+  for (std::size_t k = 0; k < list.credits.size(); ++k) {
+    if (!std::isfinite(list.credits[k])) continue;
+    const Time start = start_of(k);
+    if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
+      continue;
+    const auto price = Money::from_credits(list.credits[k]);
+    if (!price || (wish.limit && *price > *wish.limit)) continue;
+    double score = static_cast<double>(price->micro());
+    if (wish.prefer == Prefer::kEarliest) score = 0;
+    if (wish.prefer == Prefer::kValue) {
+      const Time completion = start + request.duration + slack;
+      const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
+      score = price->credits() - value;
+      if (score > 0) continue;  // worth less than it costs
+    }
+    candidates.push_back({score, static_cast<std::uint32_t>(k)});
+  }
+  found.for_sale = !candidates.empty();
+
+  StartSpans fresh;
+  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
+  int tried = 0;
+  auto sorted = candidates.begin();  // mostly one of the first will do, so the rest is not sorted
+  for (auto next = sorted; next != candidates.end(); ++next) {
+    if (next == sorted) {
+      const auto more =
+          std::min(kSortedAtOnce + (next - candidates.begin()), candidates.end() - next);
+      sorted = next + more;
+      std::partial_sort(next, sorted, candidates.end());
+    }
+    const std::size_t k = next->index;
+    const Time start = start_of(k);
+    if (full.contains(start)) continue;
+    if (++tried > kMaxPlacements) {
+      found.capped = true;
+      break;
+    }
+    const Time end = start + request.duration + slack;
+    auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start, end,
+                                                wish.ignore);
+    if (placement) {
+      found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
+                            free_after_of(list, k)};
+      break;
+    }
+    full.add(start, next_try(site_.cluster.bookings(), start, tried));
+  }
+  return found;
+}
+
+// The same choice for one more of the same bid, when it is still the best: what is sold makes no
+// price fall and no room, so it is while its own price has not moved. Far cheaper than a search.
+std::optional<Choice> PostedExchange::once_more(const Request& request, const Choice& last,
+                                                Time now) const {
+  Request narrow = request;
+  narrow.earliest = last.start;
+  narrow.deadline = last.start + request.duration;
+  const PriceList list = price_list(narrow, now);
+  if (list.credits.empty() || !std::isfinite(list.credits.front())) return std::nullopt;
+  const auto price = Money::from_credits(list.credits.front());
+  if (!price || *price != last.price) return std::nullopt;
+  const Time end = last.start + request.duration + settings.start_slack;
+  auto placement =
+      site_.cluster.plan().place(request.demand.shape, request.partition, last.start, end);
+  if (!placement) return std::nullopt;
+  return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
+}
+
+// Tasks are placed one after the other and booked at once, so each sees what its sisters took.
+Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, Wish wish,
+                                  Time now) {
+  const Bid& bid = draft.bid;
+  const Request& request = bid.request;
+  const Money available = site_.accounts.available(bid.account);
+  const bool per_task = draft.array && settings.arrays == ArrayFunding::kPerTask;
+  const Time busy = request.duration + settings.start_slack;
+  StartSpans full;
+  wish.full = &full;
+  Waves waves(draft.throttle, busy);
+  Group group;
+  Choice last;
+  for (std::uint32_t task = 0; task < draft.tasks; ++task) {
+    Found found;
+    if (task > 0 && !full.contains(last.start)) {
+      found.choice = once_more(request, last, now);
+    }
+    if (!found.choice) found = find(request, wish, now);
+    if (!found.choice || !affordable(bid, now, *found.choice)) {
+      group.missing = std::move(found);
+      return group;
+    }
+    last.start = found.choice->start;
+    last.price = found.choice->price;
+    group.dearest = std::max(group.dearest, last.price);
+    group.total += last.price;
+    const bool funded = group.total <= available;
+    if (!funded && per_task) group.total -= last.price;
+    Terms terms{last.price, last.start, last.start + busy, std::string(rule()),
+                found.choice->free_after};
+    if (funded) {
+      site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
+                                    terms.promised_end);
+      promise(request, terms.start);
+      waves.add(terms.start, terms.promised_end, full);
+    }
+    group.tasks.push_back({std::move(terms), std::move(found.choice->placement), funded, false});
+  }
+  return group;
+}
+
+// The whole draft placed and taken back; nothing when it would be refused. So an alternative that
+// is offered is one that passes.
+std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wish, Time now) {
+  const bool must_pay = settings.no_funds == NoFunds::kRefuse &&
+                        !(draft.array && settings.arrays == ArrayFunding::kPerTask);
+  const Money available = site_.accounts.available(draft.bid.account);
+  if (draft.tasks == 1) {
+    const Found found = find(draft.bid.request, wish, now);
+    if (!found.choice || !affordable(draft.bid, now, *found.choice)) return std::nullopt;
+    if (must_pay && found.choice->price > available) return std::nullopt;
+    return Trial{found.choice->price, found.choice->start};
+  }
+  const std::string token = "trial";
+  Group group = place_tasks(draft, token, wish, now);
+  std::optional<Trial> trial;
+  if (!group.missing && (!must_pay || group.total <= available)) {
+    trial = Trial{group.dearest, 0};
+    for (const Provisional::Task& task : group.tasks)
+      trial->last_start = std::max(trial->last_start, task.terms.start);
+  }
+  take_back(group, draft.bid.request, token);
+  return trial;
+}
+
+// At the start that was promised if that can be had, else at the best one.
+bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
+  const Request& request = job.bid.request;
+  const Money available = site_.accounts.can_pay(job.bid.account, job);
+  const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
+  StartSpans closed = site_.closed_by_sisters(job);
+  Wish wish = wish_for(job.bid, job.bid_made);
+  wish.only_start = keep_start;
+  wish.full = &closed;
+  Found found = find(request, wish, now);
+  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
+      found.choice->price > available) {
+    wish.only_start = 0;
+    found = find(request, wish, now);
+  }
+  keep_told(job, found, now);
+  const Money price = found.choice ? found.choice->price : job.terms.price;
+  Cause cause = Cause::kNone;
+  if (!found.choice) {
+    cause = found.for_sale        ? Cause::kResources
+            : job.bid.worth.value ? Cause::kOutbid
+                                  : Cause::kResources;
+  } else if (!affordable(job.bid, job.bid_made, *found.choice)) {
+    cause = Cause::kOutbid;
+  } else if (price > available || !may_pay) {
+    cause = Cause::kNoFunds;
+  }
+  if (cause != Cause::kNone) {
+    hold(job, cause, price, now);
+    return false;
+  }
+  job.terms = Terms{price, found.choice->start,
+                    found.choice->start + request.duration + settings.start_slack,
+                    std::string(rule()), found.choice->free_after};
+  place(job, std::move(*found.choice));
+  job.phase = Phase::kConfirmed;
+  job.cause = Cause::kNone;
+  job.told = true;
+  site_.set_lien(job, price);
+  site_.lessons.teach(job, now);
+  job.note_due = true;
+  return true;
+}
+
+// The price that was told, or less: at the best start, or where that has no price at any that has a
+// place.
+void PostedExchange::keep_told(const Job& job, Found& found, Time now) const {
+  if (!job.told) return;
+  const Request& request = job.bid.request;
+  if (!found.choice) {
+    const Time from = std::max(now, request.earliest);
+    const StartSpans closed = site_.closed_by_sisters(job);
+    found.choice = earliest_place(request, from, request.deadline - request.duration,
+                                  booking_key(job), &closed);
+    if (found.choice) found.choice->price = job.terms.price;
+  }
+  if (found.choice) found.choice->price = std::min(found.choice->price, job.terms.price);
+}
+
+std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, const Bid& bid,
+                                                             Time now) const {
+  const Request& request = bid.request;
+  Wish wish = wish_for(bid, job.bid_made);
+  wish.ignore = booking_key(job);
+  const Found quote = find(request, wish, now);
+  if (!quote.choice)
+    return std::string("no nodes are free long enough in the window the job would have");
+  const std::string price = quote.choice->price.to_string();
+  if (!affordable(bid, job.bid_made, *quote.choice)) {
+    return fmt::format(
+        "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
+        bid.worth.budget->to_string(), job.id, price);
+  }
+  const Money available = site_.accounts.can_pay(bid.account, job);
+  if (quote.choice->price > available) {
+    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
+                       bid.account);
+  }
+  return std::nullopt;
+}
+
+}  // namespace market

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A market with posted prices: starts are sold, with a place and a promised completion.
+#pragma once
+
+#include "core/market/exchange.h"
+
+namespace market {
+
+class PostedExchange final : public Exchange {
+ public:
+  PostedExchange(Site& site, MarketSettings settings, std::unique_ptr<PostedPrice> prices)
+      : Exchange(site, std::move(settings)), prices_(std::move(prices)) {}
+
+  std::string_view rule() const override { return prices_.rule(); }
+  bool promises() const override { return true; }
+  void update(const Capacity& capacity, Time now) override { prices_.update(capacity, now); }
+  void promise(const Request& request, Time start) override { prices_.promise(request, start); }
+  void release(const Request& request, Time start, Time from) override {
+    prices_.release(request, start, from);
+  }
+  void begin_journal() override { prices_.begin_journal(); }
+  std::vector<Sale> take_journal() override { return prices_.take_journal(); }
+  void end_journal() override { prices_.end_journal(); }
+  std::uint64_t priced() const override { return prices_.priced(); }
+
+  PriceList price_list(const Request& request, Time now) const override;
+  Found find(const Request& request, const Wish& wish, Time now) const override;
+  Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) override;
+  std::optional<Trial> try_out(const Draft& draft, const Wish& wish, Time now) override;
+  bool buy_again(Job& job, Time keep_start, Time now) override;
+  std::optional<std::string> refusal_of_change(const Job& job, const Bid& bid,
+                                               Time now) const override;
+
+ private:
+  std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
+  void keep_told(const Job& job, Found& found, Time now) const;
+
+  JournalledPrices prices_;
+};
+
+}  // namespace market
