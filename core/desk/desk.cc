@@ -172,7 +172,7 @@ void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) con
   request.duration = 3600;
   request.earliest = now;
   request.deadline = now + settings.horizon;
-  const double billing = site_.billing_of(settings, request.demand.tres);
+  const double billing = exchange.billing_of(request.demand.tres);
   const PriceList list = exchange.price_list(request, now);
   if (list.credits.empty() || !(billing > 0)) return;
   const double cheapest = *std::min_element(list.credits.begin(), list.credits.end());

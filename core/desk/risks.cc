@@ -56,6 +56,14 @@ std::vector<std::string> Desk::risks() const {
     if (!exchange->refusal.empty()) refusals.insert("market.conf: " + exchange->refusal);
   }
   risks.insert(risks.end(), refusals.begin(), refusals.end());
+  for (const auto& exchange : site_.exchanges) {
+    for (const std::string& name : exchange->settings.partitions) {
+      if (site_.cluster.find_partition(name) != nullptr) continue;
+      const std::string market = exchange->settings.name;
+      risks.push_back(fmt::format("market.conf: partition {}{} is not in Slurm", name,
+                                  market.empty() ? "" : " of market " + market));
+    }
+  }
   const auto promises = [this](const Partition& partition) {
     return site_.trades(partition.name) && site_.exchange_of(partition.name).promises();
   };

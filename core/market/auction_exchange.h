@@ -10,8 +10,8 @@ namespace market {
 
 class AuctionExchange final : public Exchange {
  public:
-  AuctionExchange(Site& site, MarketSettings settings, std::unique_ptr<Auction> auction)
-      : Exchange(site, std::move(settings)), auction_(std::move(auction)) {}
+  AuctionExchange(Site& site, MarketSettings of, std::unique_ptr<Auction> auction)
+      : Exchange(site, std::move(of)), auction_(std::move(auction)) {}
 
   std::string_view rule() const override { return auction_->rule(); }
   bool promises() const override { return false; }

@@ -73,7 +73,7 @@ void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now)
 // comes to each second of its time limit.
 void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
   if (!auction_->wants_nodes()) return;
-  std::vector<double> asked = Owners(site_, settings).asked_rates(job, placement);
+  std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
   if (placement.empty())  // nobody tells where it ran
     asked.push_back(settings.floor_price * site_.billing_of(job.bid.request) / kHour);
   const double most = worth_at(job.bid, job.bid_made, limit_end) /
@@ -90,9 +90,9 @@ void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit
     job.rated = job.stood = false;
     return;
   }
-  const std::vector<double> asked = Owners(site_, settings).asked_rates(job, placement);
+  const std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
   const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
-  job.awarded = Owners(site_, settings).on_awarded_nodes(job, placement) &&
+  job.awarded = Owners(site_, *this).on_awarded_nodes(job, placement) &&
                 sum <= job.standing.rate * (1 + kRounding);
   if (!job.awarded) raise_to_asks(job, placement, limit_end);
 }

@@ -9,6 +9,7 @@
 #include "core/market/posted_exchange.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
+#include "core/mechanism/billing.h"
 #include "core/mechanism/table.h"
 
 namespace market {
@@ -139,6 +140,10 @@ void Exchange::hold(Job& job, Cause cause, Money needed, Time now) {
   job.tried_available = site_.accounts.available(job.bid.account);
   job.retry_at = now + kRetry;
   job.note_due = true;
+}
+
+double Exchange::billing_of(const Tres& tres) const {
+  return billing_units_of(settings, tres, sold_tres);
 }
 
 std::optional<std::string> Exchange::rebid_live(Job& job, const Worth&, const BidTexts&, Time) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,7 @@ class Exchange {
   std::string refusal;  ///< why bids are refused now; empty: they are not
   bool capacity_due = true;
   Time capacity_at = 0;
+  std::set<std::string, std::less<>> sold_tres;  ///< names of the TRES for sale
 
   virtual std::string_view rule() const = 0;
   /// Whether accepted bids have a price, a start and a completion.
@@ -71,6 +73,8 @@ class Exchange {
   virtual std::optional<AuctionQuote> auction_quote(const Bid&, Time /*now*/) {
     return std::nullopt;
   }
+  /// Billing units of what a job asks for.
+  double billing_of(const Tres& tres) const;
   /// All that a bid can ever cost, which is what funds must cover.
   Money most_it_costs(const Bid& bid) const;
   /// Credits that a completion at `end` owes at most.

@@ -62,7 +62,7 @@ std::vector<double> Owners::asked_rates(const Job& job, const Placement& placeme
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto owner = settings_.owners.find(site_.cluster.nodes()[placement[i].node].name);
     const double ask = owner != settings_.owners.end() ? owner->second.ask : settings_.floor_price;
-    rates.push_back(ask * site_.billing_of(settings_, parts[i]) / kHour);
+    rates.push_back(ask * exchange_.billing_of(parts[i]) / kHour);
   }
   return rates;
 }
@@ -95,8 +95,7 @@ std::vector<double> Owners::node_weights(const Job& job, const Placement& placem
   const bool free = std::all_of(asked.begin(), asked.end(), [](double ask) { return ask <= 0; });
   if (!free) return asked;
   std::vector<double> held;
-  for (const Tres& part : held_parts(job, placement))
-    held.push_back(site_.billing_of(settings_, part));
+  for (const Tres& part : held_parts(job, placement)) held.push_back(exchange_.billing_of(part));
   return held;
 }
 

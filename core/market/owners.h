@@ -4,9 +4,8 @@
 
 #include <vector>
 
-#include "core/config/config.h"
 #include "core/ledger/ledger.h"
-#include "core/market/offer.h"
+#include "core/market/exchange.h"
 #include "core/words/slurm_view.h"
 
 namespace market {
@@ -15,7 +14,8 @@ struct Site;
 
 class Owners {
  public:
-  Owners(Site& site, const MarketSettings& settings) : site_(site), settings_(settings) {}
+  Owners(Site& site, const Exchange& exchange)
+      : site_(site), exchange_(exchange), settings_(exchange.settings) {}
 
   /// What the owner of each node asks for what the run holds of it, credits per second; the site
   /// asks its floor price.
@@ -32,6 +32,7 @@ class Owners {
   std::vector<double> node_weights(const Job& job, const Placement& placement) const;
 
   Site& site_;
+  const Exchange& exchange_;
   const MarketSettings& settings_;
 };
 

@@ -8,8 +8,8 @@ namespace market {
 
 class PostedExchange final : public Exchange {
  public:
-  PostedExchange(Site& site, MarketSettings settings, std::unique_ptr<PostedPrice> prices)
-      : Exchange(site, std::move(settings)), prices_(std::move(prices)) {}
+  PostedExchange(Site& site, MarketSettings of, std::unique_ptr<PostedPrice> prices)
+      : Exchange(site, std::move(of)), prices_(std::move(prices)) {}
 
   std::string_view rule() const override { return prices_.rule(); }
   bool promises() const override { return true; }

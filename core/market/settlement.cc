@@ -217,7 +217,7 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   if (bill.late) segment.note = "late";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
-  if (bill.ran) payees = Owners(site_, site_.exchange_of(job).settings).payees_of(job, ended, bill);
+  if (bill.ran) payees = Owners(site_, site_.exchange_of(job)).payees_of(job, ended, bill);
   site_.accounts.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
 }
 

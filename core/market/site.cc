@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/mechanism/billing.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -95,12 +94,12 @@ void Site::update_capacity(Time now) {
   }
   if (!any_due) return;
   find_shared_nodes();
-  sold_tres.clear();
   std::size_t stocked = 0;
   for (const auto& exchange : exchanges) {
     const Capacity capacity = cluster.capacity_under(exchange->settings);
     stocked += !capacity.total.empty();
-    for (const auto& [name, amount] : capacity.total) sold_tres.insert(name);
+    exchange->sold_tres.clear();
+    for (const auto& [name, amount] : capacity.total) exchange->sold_tres.insert(name);
     exchange->update(capacity, now);
     exchange->capacity_due = false;
     exchange->capacity_at = now;
@@ -121,10 +120,6 @@ bool Site::refuses_unbid(std::string_view partitions) const {
     if (comma == std::string_view::npos) return false;
     partitions.remove_prefix(comma + 1);
   }
-}
-
-double Site::billing_of(const MarketSettings& settings, const Tres& tres) const {
-  return billing_units_of(settings, tres, sold_tres);
 }
 
 StartSpans Site::closed_by_sisters(const Job& job) const {

@@ -2,7 +2,6 @@
 // What all rooms of the market share: cluster, money, jobs and orders are one for all markets.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,7 +40,6 @@ struct Site {
   Orders orders;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
   Exchanges exchanges;
-  std::set<std::string, std::less<>> sold_tres;  ///< names of the TRES for sale
   std::uint64_t pass_number = 0;
   Time last_pass = 0;
   double last_pass_ms = 0;
@@ -63,9 +61,8 @@ struct Site {
   void forget_rooms();
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
   double billing_of(const Request& request) const {
-    return billing_of(exchange_of(request).settings, request.demand.tres);
+    return exchange_of(request).billing_of(request.demand.tres);
   }
-  double billing_of(const MarketSettings& settings, const Tres& tres) const;
   /// What each market has for sale, told to its rule when it changed or time went on.
   void update_capacity(Time now);
   /// The starts at which the job would be one task too many of its array.

@@ -70,7 +70,7 @@ void World::tell_cluster() {
   }
   std::vector<market_node_t> nodes;
   for (std::uint32_t i = 0; i < node_up.size(); ++i) {
-    nodes.push_back({node_names[i].c_str(), cores_, 1, 0, "", "", node_up[i]});
+    nodes.push_back({node_names[i].c_str(), cores_, 1, 0, node_gres[i].c_str(), "", node_up[i]});
   }
   std::vector<market_partition_t> told;
   for (const auto& [name, members] : partitions) {

@@ -113,6 +113,8 @@ class World {
   std::map<std::string, FakeReservation> reservations;
   std::vector<bool> node_up;
   std::vector<std::string> node_names;
+  /// By node; tell_cluster() makes it known.
+  std::map<std::uint32_t, std::string> node_gres;
   /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
   std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
   std::vector<std::string> log, faults;

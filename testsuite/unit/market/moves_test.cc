@@ -270,5 +270,79 @@ TEST(Moves, RandomMoves) {
   }
 }
 
+// 4 CPUs, 1 h at 1 = 4.00 told; the budget is 50. An operator moves the job into an auction, where
+// its owner alone bids and a run costs its whole bid (abacus), or its share of it.
+TEST(Moves, OperatorsMoveIntoAnAuctionCostsNoMoreThanWasTold) {
+  for (const char* auction : {"abacus", "tycoon"}) {
+    SCOPED_TRACE(auction);
+    Two world(kFixed, fmt::format("mechanism = \"{}\";", auction));
+    world.scheduler = Scheduler::kNone;
+    const std::uint32_t id = world.run(world.ask("main", "50"));
+    world.advance(world.now + 20);
+    ASSERT_EQ(world.price(id), "4.00");
+    world.move(id, "side", 0);
+    world.advance(world.now + 20);
+    EXPECT_EQ(world.price(id), "4.00") << world.why(id);
+    EXPECT_EQ(world.balance("physics").liens.to_string(), "4.00");
+    world.scheduler = Scheduler::kEager;
+    world.advance(world.now + 1200);
+    ASSERT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+    const auto runs = world.books().segments(ledger::SegmentFilter{});
+    ASSERT_EQ(runs->size(), 1u);
+    EXPECT_LE(runs->front().charged, *Money::parse("4"));
+    world.expect_balanced();
+  }
+}
+
+// Its owner's own move is another bid: it bids what it says.
+TEST(Moves, OwnersMoveIntoAnAuctionBidsTheBudget) {
+  Two world(kFixed, "mechanism = \"tycoon\";");
+  world.scheduler = Scheduler::kNone;
+  const std::uint32_t id = world.run(world.ask("main", "50"));
+  world.advance(world.now + 20);
+  world.move(id, "side", 1);
+  world.advance(world.now + 20);
+  EXPECT_EQ(world.price(id), "50.00") << world.why(id);
+}
+
+// One market has A100s, the other T4s. A GPU without a type is of the one type that its market
+// sells: weight 8 × 1 and 2 × 1, whatever the other market has.
+TEST(Moves, GpuWithoutATypeIsOfTheTypeThatItsMarketSells) {
+  const std::string weighted =
+      "mechanism = \"first_fit\"; prices = { fixed = \"1\"; weights = ( { tres = \"cpu\"; weight = "
+      "\"0\"; }, { tres = \"gres/gpu:a100\"; weight = \"8\"; }, { tres = \"gres/gpu:t4\"; weight = "
+      "\"2\"; } ); };";
+  Two world(
+      weighted, weighted,
+      "configurations = ( { name = \"core\"; formal = ( { tres = \"cpu\"; amount = \"1\"; } ); "
+      "actual = ( { tres = \"cpu\"; amount = \"1\"; } ); } );\n");
+  for (std::uint32_t node = 0; node < 8; ++node)
+    world.node_gres[node] = node < 4 ? "gpu:a100:4" : "gpu:t4:4";
+  world.tell_cluster();
+  world.step();
+  const auto billing = [&](const char* partition) {
+    return world
+        .told(fmt::format(R"({{"verb":"quote","partition":"{}","time_limit_s":3600,)"
+                          R"("size":{{"tasks":1,"tres_per_node":"gres:gpu:1"}}}})",
+                          partition))
+        .value("billing", -1.0);
+  };
+  EXPECT_DOUBLE_EQ(billing("main"), 8);
+  EXPECT_DOUBLE_EQ(billing("side"), 2);
+}
+
+// A partition of market.conf that Slurm does not have sells nothing, and smarket check says so.
+TEST(Moves, PartitionThatSlurmDoesNotHaveIsNamed) {
+  Two world(kFixed, kFixed);
+  EXPECT_EQ(world.told(R"({"verb":"status"})")["warnings"].dump().find("is not in Slurm"),
+            std::string::npos);
+  world.partitions = {{"main", {0, 1, 2, 3}}, {"sides", {4, 5, 6, 7}}};
+  world.tell_cluster();
+  world.step();
+  EXPECT_NE(world.told(R"({"verb":"status"})")["warnings"].dump().find(
+                "market.conf: partition side of market second is not in Slurm"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace market::testing
