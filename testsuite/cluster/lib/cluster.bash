@@ -64,10 +64,11 @@ cluster_spawn() {
 
 # Stops the cluster when the process that made it (a test, the demo) is gone without having done so.
 cluster_watch() {
+  local maker=$BASHPID # in the background it would be the watcher's own
   [[ ${CLUSTER_WATCH:-1} -eq 1 ]] || return 0
   setsid bash -c 'while kill -0 "$1" && [[ -d $3 ]]; do sleep 1; done 2>/dev/null
     source "$2"; MARKET_CLUSTER_HOME=$3; cluster_adopt && cluster_stop' \
-    watch "$BASHPID" "$CLUSTER_LIB_DIR/cluster.bash" "$CLUSTER_DIR" </dev/null >/dev/null 2>&1 3>&- 4>&- &
+    watch "$maker" "$CLUSTER_LIB_DIR/cluster.bash" "$CLUSTER_DIR" </dev/null >/dev/null 2>&1 3>&- 4>&- &
   disown
 }
 
@@ -204,7 +205,6 @@ SlurmctldDebug=verbose
 SlurmdDebug=info
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
@@ -267,9 +267,19 @@ cluster_write_gres_conf() {
   done >"$CLUSTER_DIR/etc/gres.conf"
 }
 
+# From 23.11 on slurmd starts without control groups only when told so; older ones die of the line.
+cluster_write_cgroup_conf() {
+  local version
+  version=$(slurmctld -V)
+  if [[ $(printf '%s\n' "${version##* }" 23.11 | sort -V | head -n 1) == 23.11 ]]; then
+    echo CgroupPlugin=disabled >"$CLUSTER_DIR/etc/cgroup.conf"
+  fi
+}
+
 cluster_write_conf() {
   cluster_write_slurm_conf
   cluster_write_gres_conf
+  cluster_write_cgroup_conf
   if [[ $CLUSTER_MARKET -eq 1 ]]; then
     echo "required $CLUSTER_DIR/plugins/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
     cluster_write_market_conf
