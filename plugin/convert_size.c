@@ -109,6 +109,13 @@ static const char* gres_per_task(const char* text, arena_t* arena) {
   return kept;
 }
 
+// Newer versions of Slurm take no more CPUs than those of the tasks where their number is given:
+// --mincpus chooses nodes alone then.
+static void settle_cpus_per_node(bool tasks_given, market_size_t* size) {
+  if (SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11 && (tasks_given || size->tasks_per_node > 0))
+    size->cpus_per_node = 0;
+}
+
 void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, market_size_t* size) {
   *size = (market_size_t){
       .min_nodes = given(request->min_nodes),
@@ -137,6 +144,7 @@ void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, marke
   set_memory(request->pn_min_memory == NO_VAL64 ? default_memory(request->partition)
                                                 : request->pn_min_memory,
              size);
+  settle_cpus_per_node(size->tasks > 0, size);
 }
 
 // What was asked for each GPU. While Slurm looks for nodes it writes the site's default there.
@@ -166,7 +174,7 @@ static void set_asked(const market_details_t* details, market_size_t* size) {
   if (details->contiguous) size->uncounted |= MARKET_CONTIGUOUS;
 }
 
-void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {
+static void set_size_of_job(const job_record_t* job, arena_t* arena, market_size_t* size) {
   const market_details_t* details = job->details;
   const multi_core_data_t* layout;
 
@@ -192,6 +200,11 @@ void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* si
   set_memory(details->orig_pn_min_memory, size);
 }
 
+void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {
+  set_size_of_job(job, arena, size);
+  settle_cpus_per_node(job->bit_flags & JOB_NTASKS_SET, size);
+}
+
 static bool lay_number(uint32_t value, uint32_t* over) {
   if (value == NO_VAL) return false;
   *over = given(value);
@@ -213,7 +226,7 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
   market_size_t added = {0};
   bool any = false;
 
-  convert_job_size(job, arena, size);
+  set_size_of_job(job, arena, size);
   any |= lay_number(change->min_nodes, &size->min_nodes);
   any |= lay_number(change->max_nodes, &size->max_nodes);
   any |= lay_number(change->num_tasks, &size->tasks);
@@ -245,5 +258,6 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
   set_requested_layout(change, &added);
   any |= added.uncounted != 0;
   size->uncounted |= added.uncounted;
+  settle_cpus_per_node((job->bit_flags & JOB_NTASKS_SET) || change->num_tasks != NO_VAL, size);
   return any;
 }

@@ -34,6 +34,21 @@ static int find_qos(const job_desc_msg_t* request, slurmdb_assoc_rec_t* assoc,
   return SLURM_SUCCESS;
 }
 
+static int check_partition_account(part_record_t* part, const slurmdb_assoc_rec_t* assoc) {
+  char* account = assoc ? assoc->acct : NULL;
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  return part_policy_valid_acct(part, account, NULL);
+#else
+  assoc_mgr_lock_t locks = {.assoc = READ_LOCK};
+  int code;
+
+  assoc_mgr_lock(&locks);
+  code = part_policy_valid_acct(part, account, NULL);
+  assoc_mgr_unlock(&locks);
+  return code;
+#endif
+}
+
 static int check_partition_qos(part_record_t* part, slurmdb_qos_rec_t* qos, uint32_t asker) {
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   (void)asker;
@@ -90,7 +105,7 @@ int compat_check_limits(const job_desc_msg_t* request, part_record_t* part,
 
   if (xstrchr(request->qos, ',')) return SLURM_SUCCESS;  // one of several, which Slurm picks later
   code = find_qos(request, assoc, &qos);
-  if (!code) code = part_policy_valid_acct(part, assoc ? assoc->acct : NULL, NULL);
+  if (!code) code = check_partition_account(part, assoc);
   if (!code) code = check_partition_qos(part, qos, asker);
   if (!code) code = check_licenses(request);
   if (!code && assoc && (accounting_enforce & ACCOUNTING_ENFORCE_LIMITS))

@@ -94,6 +94,10 @@ static void what_makes_an_allocation_larger_arrives(void** state) {
   assert_int_equal(size->tasks_per_gpu, 3);
   assert_false(size->memory_named);
   assert_int_equal(size->uncounted, 0);
+  // Slurm 24.11.5 allocated 4 CPUs for --mincpus=4, 1 for -n 1 --mincpus=4, and 2 for -c 2 -n 1 --mincpus=4.
+  request.num_tasks = 1;
+  submit("A=1");
+  assert_int_equal(size->cpus_per_node, SLURM_VERSION_NUMBER < MARKET_SLURM_24_11 ? 5 : 0);
 }
 
 // From 23.11 on clients write all that a task gets into one text. The CPUs stand in cpus_per_task

@@ -35,6 +35,16 @@ cluster_wait() {
   done
 }
 
+# cluster_slurm_since 23.11: whether the Slurm here is of that release or a later one.
+cluster_slurm_since() {
+  local version
+  version=$(slurmctld -V)
+  [[ $(printf '%s\n' "${version##* }" "$1" | sort -V | head -n 1) == "$1" ]]
+}
+
+# From 23.02 on `scontrol reconfigure` starts slurmctld anew, in the same process: nothing in its memory stays.
+cluster_reconfigure_restarts() { cluster_slurm_since 23.11; }
+
 cluster_port_free() { ! (exec 9<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # First of COUNT consecutive ports that nobody listens on.
@@ -269,11 +279,7 @@ cluster_write_gres_conf() {
 
 # From 23.11 on slurmd starts without control groups only when told so; older ones die of the line.
 cluster_write_cgroup_conf() {
-  local version
-  version=$(slurmctld -V)
-  if [[ $(printf '%s\n' "${version##* }" 23.11 | sort -V | head -n 1) == 23.11 ]]; then
-    echo CgroupPlugin=disabled >"$CLUSTER_DIR/etc/cgroup.conf"
-  fi
+  if cluster_slurm_since 23.11; then echo CgroupPlugin=disabled >"$CLUSTER_DIR/etc/cgroup.conf"; fi
 }
 
 cluster_write_conf() {
