@@ -43,8 +43,18 @@ function(slurm_write_apt_sources folder)
   endforeach()
 endfunction()
 
-# Unpacks the source package of the installed slurmctld into `tree`. A repository that cannot be read is skipped: what
-# counts is whether one of them has the package.
+# Unpacks the upstream tarball alone, which has one folder at its top, into `tree`: a mirror may lack the distribution's own
+# part of a source package. Were a header patched there, the checked sizes of Slurm's structures would tell.
+function(slurm_unpack_original tarball tree)
+  message(STATUS "Taking the headers from ${tarball}: the rest of the source package cannot be had")
+  file(ARCHIVE_EXTRACT INPUT ${tarball} DESTINATION ${tree}.unpacked)
+  file(GLOB top ${tree}.unpacked/*)
+  file(RENAME ${top} ${tree})
+  file(REMOVE_RECURSE ${tree}.unpacked)
+endfunction()
+
+# Unpacks the source package of the installed slurmctld into `tree`, or what of it can be had. A repository that cannot be
+# read is skipped: what counts is whether one of them has the package.
 function(slurm_fetch_source tree)
   set(work ${CMAKE_BINARY_DIR}/slurm-headers/apt)
   slurm_write_apt_sources(${work}/sources)
@@ -63,16 +73,21 @@ function(slurm_fetch_source tree)
   execute_process(COMMAND ${APT_GET_PROGRAM} ${options} -qq update OUTPUT_QUIET ERROR_QUIET)
   execute_process(COMMAND ${APT_GET_PROGRAM} ${options} -qq source --download-only ${package}
                   WORKING_DIRECTORY ${work}/download RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
+  file(REMOVE_RECURSE ${tree})
   file(GLOB description ${work}/download/*.dsc)
-  if(NOT status EQUAL 0 OR NOT description)
+  file(GLOB original ${work}/download/*.orig.tar.*)
+  list(FILTER original EXCLUDE REGEX "\\.asc$")
+  if(status EQUAL 0 AND description)
+    execute_process(COMMAND ${DPKG_SOURCE_PROGRAM} --no-check -x ${description} ${tree} RESULT_VARIABLE status
+                    ERROR_VARIABLE error OUTPUT_QUIET)
+    if(NOT status EQUAL 0)
+      message(FATAL_ERROR "dpkg-source cannot unpack ${description}\n${error}")
+    endif()
+  elseif(original)
+    slurm_unpack_original(${original} ${tree})
+  else()
     message(FATAL_ERROR "apt cannot get the source package ${package}; give Slurm's sources with "
                         "-DSLURM_SOURCE_DIR=…\n${error}")
-  endif()
-  file(REMOVE_RECURSE ${tree})
-  execute_process(COMMAND ${DPKG_SOURCE_PROGRAM} --no-check -x ${description} ${tree} RESULT_VARIABLE status
-                  ERROR_VARIABLE error OUTPUT_QUIET)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "dpkg-source cannot unpack ${description}\n${error}")
   endif()
 endfunction()
 

@@ -84,9 +84,36 @@ static void set_requested_layout(const job_desc_msg_t* request, market_size_t* s
   set_flags(request->bitflags, size);
   if (request->overcommit != NO_VAL8 && request->overcommit) size->uncounted |= MARKET_OVERCOMMIT;
   if (takes_system_cores(request->core_spec)) size->uncounted |= MARKET_CORE_SPEC;
-  if (request->shared == JOB_SHARED_USER || request->shared == JOB_SHARED_MCS)
-    size->uncounted |= MARKET_EXCLUSIVE_USER;
+  if (compat_asks_to_keep_others_off(request)) size->uncounted |= MARKET_EXCLUSIVE_USER;
   if (given16(request->contiguous)) size->uncounted |= MARKET_CONTIGUOUS;
+}
+
+// The gres of what a task gets. From 23.11 on clients write "cpu=4,gres/gpu:a100=1,license/x=1" there;
+// the CPUs stand in cpus_per_task too, which is what Slurm counts by.
+static const char* gres_per_task(const char* text, arena_t* arena) {
+  char *list, *item, *rest = NULL, *gres = NULL;
+  const char* kept;
+
+  if (!text || !strchr(text, '=')) return text;
+  list = xstrdup(text);
+  for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+    char* equals = strchr(item, '=');
+
+    if (!xstrncasecmp(item, "cpu=", 4) || !xstrncasecmp(item, "license/", 8)) continue;
+    if (equals) *equals = ':';
+    xstrfmtcat(gres, "%s%s", gres ? "," : "", item);
+  }
+  kept = gres ? arena_copy(arena, gres) : "";
+  xfree(gres);
+  xfree(list);
+  return kept;
+}
+
+// Newer versions of Slurm take no more CPUs than those of the tasks where their number is given:
+// --mincpus chooses nodes alone then.
+static void settle_cpus_per_node(bool tasks_given, market_size_t* size) {
+  if (SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11 && (tasks_given || size->tasks_per_node > 0))
+    size->cpus_per_node = 0;
 }
 
 void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, market_size_t* size) {
@@ -100,7 +127,7 @@ void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, marke
       .tres_per_job = request->tres_per_job,
       .tres_per_node = request->tres_per_node,
       .tres_per_socket = request->tres_per_socket,
-      .tres_per_task = request->tres_per_task,
+      .tres_per_task = gres_per_task(request->tres_per_task, arena),
       .req_nodes = convert_expanded(request->req_nodes, arena),
       .exc_nodes = convert_expanded(request->exc_nodes, arena),
       .features = request->features,
@@ -117,6 +144,7 @@ void convert_requested_size(const job_desc_msg_t* request, arena_t* arena, marke
   set_memory(request->pn_min_memory == NO_VAL64 ? default_memory(request->partition)
                                                 : request->pn_min_memory,
              size);
+  settle_cpus_per_node(size->tasks > 0, size);
 }
 
 // What was asked for each GPU. While Slurm looks for nodes it writes the site's default there.
@@ -139,15 +167,14 @@ static void set_asked(const market_details_t* details, market_size_t* size) {
   size->cpus_per_node = given(details->orig_pn_min_cpus);
   size->tasks_per_gpu = given16(details->ntasks_per_tres);
   size->features = details->features;
-  size->exclusive = details->whole_node == WHOLE_NODE_REQUIRED;
+  size->exclusive = compat_whole_nodes(details);
   if (details->overcommit) size->uncounted |= MARKET_OVERCOMMIT;
   if (takes_system_cores(details->core_spec)) size->uncounted |= MARKET_CORE_SPEC;
-  if (details->whole_node == WHOLE_NODE_USER || details->whole_node == WHOLE_NODE_MCS)
-    size->uncounted |= MARKET_EXCLUSIVE_USER;
+  if (compat_keeps_others_off(details)) size->uncounted |= MARKET_EXCLUSIVE_USER;
   if (details->contiguous) size->uncounted |= MARKET_CONTIGUOUS;
 }
 
-void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {
+static void set_size_of_job(const job_record_t* job, arena_t* arena, market_size_t* size) {
   const market_details_t* details = job->details;
   const multi_core_data_t* layout;
 
@@ -155,7 +182,7 @@ void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* si
       .tres_per_job = job->tres_per_job,
       .tres_per_node = job->tres_per_node,
       .tres_per_socket = job->tres_per_socket,
-      .tres_per_task = job->tres_per_task,
+      .tres_per_task = gres_per_task(job->tres_per_task, arena),
       .memory_named = job->bit_flags & JOB_MEM_SET,
   };
   if (!details) return;
@@ -171,6 +198,11 @@ void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* si
   if (layout) size->threads_per_core = given16(layout->threads_per_core);
   set_flags(job->bit_flags, size);
   set_memory(details->orig_pn_min_memory, size);
+}
+
+void convert_job_size(const job_record_t* job, arena_t* arena, market_size_t* size) {
+  set_size_of_job(job, arena, size);
+  settle_cpus_per_node(job->bit_flags & JOB_NTASKS_SET, size);
 }
 
 static bool lay_number(uint32_t value, uint32_t* over) {
@@ -194,7 +226,7 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
   market_size_t added = {0};
   bool any = false;
 
-  convert_job_size(job, arena, size);
+  set_size_of_job(job, arena, size);
   any |= lay_number(change->min_nodes, &size->min_nodes);
   any |= lay_number(change->max_nodes, &size->max_nodes);
   any |= lay_number(change->num_tasks, &size->tasks);
@@ -204,7 +236,7 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
   any |= lay_text(change->tres_per_job, &size->tres_per_job);
   any |= lay_text(change->tres_per_node, &size->tres_per_node);
   any |= lay_text(change->tres_per_socket, &size->tres_per_socket);
-  any |= lay_text(change->tres_per_task, &size->tres_per_task);
+  any |= lay_text(gres_per_task(change->tres_per_task, arena), &size->tres_per_task);
   any |= lay_number(wide(change->pn_min_cpus), &size->cpus_per_node);
   any |= lay_number(wide(change->ntasks_per_core), &size->tasks_per_core);
   any |= lay_number(wide(change->threads_per_core), &size->threads_per_core);
@@ -226,5 +258,6 @@ bool convert_changed_size(const job_desc_msg_t* change, const job_record_t* job,
   set_requested_layout(change, &added);
   any |= added.uncounted != 0;
   size->uncounted |= added.uncounted;
+  settle_cpus_per_node((job->bit_flags & JOB_NTASKS_SET) || change->num_tasks != NO_VAL, size);
   return any;
 }

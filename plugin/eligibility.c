@@ -94,7 +94,7 @@ int eligibility_check(const job_desc_msg_t* request, uint32_t owner, uint32_t as
   // Without a default account the market may still find the one that pays.
   if (!find_association(owner, request->account, part->name, &assoc))
     return request->account ? ESLURM_INVALID_ACCOUNT : SLURM_SUCCESS;
-  return compat_check_limits(request, part, assoc, message);
+  return compat_check_limits(request, part, assoc, asker, message);
 }
 
 market_accounts_t eligibility_own_accounts(uint32_t user, arena_t* arena) {

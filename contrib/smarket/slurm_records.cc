@@ -91,7 +91,7 @@ Result<ledger::SlurmRuns> runs_in_slurmdbd(const std::string& cluster, Time sinc
   if (!found)
     return fail(fmt::format("slurmdbd does not list its jobs: {}", slurm_strerror(errno)));
   ledger::SlurmRuns runs;
-  ListIterator each = slurm_list_iterator_create(found.get());
+  auto* each = slurm_list_iterator_create(found.get());
   while (const auto* job = static_cast<slurmdb_job_rec_t*>(slurm_list_next(each))) {
     const bool live = is_live(job->state);
     const bool ran = has_run(job->state, job->start, job->end);

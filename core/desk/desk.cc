@@ -218,9 +218,9 @@ Json Desk::query_status(const market_submission_t& asker, Time now) {
                    site_.rules_text(), confirmed, waiting, running,
                    site_.last_pass == 0 ? 0 : now - site_.last_pass, site_.last_pass_ms,
                    site_.accounts.unwritten())
-             : std::string("not available: ") + (!site_.has_config ? "market.conf cannot be read"
-                                                 : !site_.books_usable ? "the ledger cannot be used"
-                                                                       : "starting");
+             : std::string("not available: ") + (site_.is_starting() ? "starting"
+                                                 : site_.has_config  ? "the ledger cannot be used"
+                                                                    : "market.conf cannot be read");
   if (asker.is_operator && !site_.health.ledger_error.empty())
     text += fmt::format(" ({})", site_.health.ledger_error);
   if (site_.health.ledger_gone_at != 0)

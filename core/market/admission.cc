@@ -41,10 +41,10 @@ Answer Admission::submit(const market_submission_t& submission, Time now) {
 }
 
 Answer Admission::unavailable() const {
-  const char* what = !site_.has_config     ? "its configuration cannot be read"
-                     : !site_.books_usable ? "its books cannot be used"
-                                           : "it is starting";
-  return unavailable(what);
+  // For a moment only; an unbilled run would be worth waiting for it.
+  if (site_.is_starting()) return again("it is starting: try again");
+  return unavailable(site_.has_config ? "its books cannot be used"
+                                      : "its configuration cannot be read");
 }
 
 // Too much waits for the disk, for a moment or for good.

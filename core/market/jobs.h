@@ -45,6 +45,8 @@ class JobBook {
   const std::unordered_map<std::string, Provisional>& provisionals() const { return provisionals_; }
   /// The call that brought the submission has ended: its job is in Slurm's list, or never will be.
   void submission_over(std::uint64_t ticket);
+  /// Slurm has made a job of the acceptance, perhaps only to see when it could start.
+  void job_made(const std::string& token);
   /// A task of an acceptance became a job, or never will.
   void count_claimed() { --provisional_tasks_; }
   void forget_provisional(const std::string& token);

@@ -22,6 +22,8 @@ namespace market {
 
 class Market {
  public:
+  static constexpr std::uint32_t kStartingMs = 20;
+
   /// `wake_books` is called when there are entries to take.
   Market(std::string cluster_name, Log log, std::function<void()> wake_books);
 
@@ -43,7 +45,10 @@ class Market {
   Exchanges tell_books(BooksReport news, Exchanges next);
 
   // ---- Slurm; the comments of core/face/market.h hold
-  std::uint32_t interval_ms() const { return site_.config.interval_ms; }
+  /// Shorter until the first pass that counts.
+  std::uint32_t interval_ms() const {
+    return site_.is_starting() ? kStartingMs : site_.config.interval_ms;
+  }
   void update_cluster(const market_cluster_t& told, Time now);
   Answer submit(const market_submission_t& submission, Time now) {
     return admission_.submit(submission, now);

@@ -153,6 +153,7 @@ std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_t
   }
   const auto note = read_note(note_text);
   if (!note || note->settled) return 0;
+  site_.jobs.job_made(note->token);
   // Nobody tells its partition; the next pass corrects it.
   const MarketSettings& settings = site_.exchanges.front()->settings;
   if (note->end == 0 && !note->waiting) return settings.priority;  // in an auction

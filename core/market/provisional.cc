@@ -8,6 +8,9 @@
 // proves that no job comes any more is the end of that thread's work: the job was made before it,
 // under the lock that a pass holds from before it gathers the jobs until after it has looked for
 // them. Hence the first pass after the end sees the job, or nobody ever will.
+// From 23.11 on slurmctld's threads serve one call after the other and do not end. There it proves
+// the same that Slurm has asked for the priority of the job, which it does as soon as it has made
+// it and under that lock.
 // sbatch --test-only, a refusal by Slurm or by a plugin after ours, a job cancelled at once: all
 // end in this way.
 #include <fmt/format.h>
@@ -19,7 +22,8 @@
 namespace market {
 namespace {
 
-// An acceptance whose call never seems to end: slurmctld keeps some threads (its RPC queues).
+// An acceptance whose call never seems to end: slurmctld keeps threads (its RPC queues; from 23.11 on
+// all of them), and refused to make the job.
 constexpr Time kLongestCall = 60;
 // The tasks of an array become jobs one after the other, in a pass and after it.
 constexpr std::uint64_t kPassesOfAnArray = 2;
@@ -52,6 +56,11 @@ void JobBook::submission_over(std::uint64_t ticket) {
   const auto token = tickets_.find(ticket);
   if (token == tickets_.end()) return;
   provisionals_.at(token->second).over = true;
+}
+
+void JobBook::job_made(const std::string& token) {
+  const auto entry = provisionals_.find(token);
+  if (entry != provisionals_.end()) entry->second.over = true;
 }
 
 void JobBook::forget_provisional(const std::string& token) {

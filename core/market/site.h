@@ -49,6 +49,10 @@ struct Site {
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }
+  /// Not ready, and nothing has failed: it will be in a moment.
+  bool is_starting() const {
+    return !ready() && health.config_error.empty() && health.ledger_error.empty();
+  }
   bool refuses_unbid(std::string_view partitions) const;
   std::string rules_text() const;
   void set_lien(Job& job, Money amount);

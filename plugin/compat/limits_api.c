@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/compat/limits_api.h"
 
-#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
 
 #include "plugin/convert.h"
 #include "plugin/message.h"
@@ -34,10 +34,34 @@ static int find_qos(const job_desc_msg_t* request, slurmdb_assoc_rec_t* assoc,
   return SLURM_SUCCESS;
 }
 
+static int check_partition_account(part_record_t* part, const slurmdb_assoc_rec_t* assoc) {
+  char* account = assoc ? assoc->acct : NULL;
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  return part_policy_valid_acct(part, account, NULL);
+#else
+  assoc_mgr_lock_t locks = {.assoc = READ_LOCK};
+  int code;
+
+  assoc_mgr_lock(&locks);
+  code = part_policy_valid_acct(part, account, NULL);
+  assoc_mgr_unlock(&locks);
+  return code;
+#endif
+}
+
+static int check_partition_qos(part_record_t* part, slurmdb_qos_rec_t* qos, uint32_t asker) {
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  (void)asker;
+  return part_policy_valid_qos(part, qos, NULL);
+#else
+  return part_policy_valid_qos(part, qos, asker, NULL);
+#endif
+}
+
 static int check_licenses(const job_desc_msg_t* request) {
   bool is_counted = !xstrcasestr(slurm_conf.sched_params, "allow_zero_lic");
   bool valid = true;
-  List list;
+  market_list_t* list;
 
   if (!request->licenses) return SLURM_SUCCESS;
   list = license_validate(request->licenses, is_counted, true, NULL, &valid);
@@ -68,19 +92,21 @@ static int check_policy(const job_desc_msg_t* request, part_record_t* part,
   xfree(asked.tres_req_cnt);
   xfree(set.tres);
   if (is_within) return SLURM_SUCCESS;
-  message_add(message, job_reason_string(reason));
+  message_add(message, compat_reason_text(reason));
   return ESLURM_ACCOUNTING_POLICY;
 }
 
 // A partition that does not let the account or QOS in would also keep an accepted job pending for
 // ever, where Slurm does not enforce its limits at submission.
 int compat_check_limits(const job_desc_msg_t* request, part_record_t* part,
-                        slurmdb_assoc_rec_t* assoc, char** message) {
+                        slurmdb_assoc_rec_t* assoc, uint32_t asker, char** message) {
   slurmdb_qos_rec_t* qos = NULL;
-  int code = find_qos(request, assoc, &qos);
+  int code;
 
-  if (!code) code = part_policy_valid_acct(part, assoc ? assoc->acct : NULL, NULL);
-  if (!code) code = part_policy_valid_qos(part, qos, NULL);
+  if (xstrchr(request->qos, ',')) return SLURM_SUCCESS;  // one of several, which Slurm picks later
+  code = find_qos(request, assoc, &qos);
+  if (!code) code = check_partition_account(part, assoc);
+  if (!code) code = check_partition_qos(part, qos, asker);
   if (!code) code = check_licenses(request);
   if (!code && assoc && (accounting_enforce & ACCOUNTING_ENFORCE_LIMITS))
     code = check_policy(request, part, assoc, qos, message);
@@ -90,10 +116,11 @@ int compat_check_limits(const job_desc_msg_t* request, part_record_t* part,
 #else
 
 int compat_check_limits(const job_desc_msg_t* request, part_record_t* part,
-                        slurmdb_assoc_rec_t* assoc, char** message) {
+                        slurmdb_assoc_rec_t* assoc, uint32_t asker, char** message) {
   (void)request;
   (void)part;
   (void)assoc;
+  (void)asker;
   (void)message;
   return SLURM_SUCCESS;
 }

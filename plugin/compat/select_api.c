@@ -6,7 +6,9 @@ int compat_will_run(job_record_t* job, bitstr_t* nodes, uint32_t least, uint32_t
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   return select_g_job_test(job, nodes, least, most, wanted, SELECT_MODE_WILL_RUN, NULL, NULL, NULL);
 #else
-  return select_g_job_test(job, nodes, least, most, wanted, SELECT_MODE_WILL_RUN, NULL, NULL, NULL,
+  resv_exc_t none = {0};  // the plugin reads it in any case
+
+  return select_g_job_test(job, nodes, least, most, wanted, SELECT_MODE_WILL_RUN, NULL, NULL, &none,
                            NULL);
 #endif
 }

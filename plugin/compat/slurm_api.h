@@ -88,6 +88,31 @@ static inline uint32_t* compat_partition_priorities(const job_record_t* job) {
 #define COMPAT_ONE_TASK_PER_CORE SELECT_ONE_TASK_PER_CORE
 #endif
 
+// Whether a job gets whole nodes, and whether it keeps those it uses for its user, group or
+// switch: the kinds were values of one number and became bits, which may come together.
+static inline bool compat_whole_nodes(const market_details_t* details) {
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  return details->whole_node == WHOLE_NODE_REQUIRED;
+#else
+  return details->whole_node & WHOLE_NODE_REQUIRED;
+#endif
+}
+
+static inline bool compat_keeps_others_off(const market_details_t* details) {
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
+  return details->whole_node == WHOLE_NODE_USER || details->whole_node == WHOLE_NODE_MCS;
+#else
+  return details->whole_node & (WHOLE_NODE_USER | WHOLE_NODE_MCS | WHOLE_TOPO);
+#endif
+}
+
+static inline bool compat_asks_to_keep_others_off(const job_desc_msg_t* request) {
+#if SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11
+  if (request->shared == JOB_SHARED_TOPO) return true;
+#endif
+  return request->shared == JOB_SHARED_USER || request->shared == JOB_SHARED_MCS;
+}
+
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
 #define COMPAT_SYSTEM_CORES_ALLOWED CTL_CONF_ASRU
 #else

@@ -3,6 +3,7 @@
 // client would:
 //   forge ACCOUNT NAME=VALUE…
 // Prints what slurmctld said and the job's id.
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
   job.spank_job_env = argv + 2;
   job.spank_job_env_size = (uint32_t)argc - 2;
   if (slurm_submit_batch_job(&job, &answer)) {
-    fprintf(stderr, "forge: %s\n", slurm_strerror(slurm_get_errno()));
+    fprintf(stderr, "forge: %s\n", slurm_strerror(errno));
     return 1;
   }
   if (answer->job_submit_user_msg) puts(answer->job_submit_user_msg);

@@ -41,6 +41,23 @@ setup() { cluster_adopt; }
   [ "$(squeue -h -j "$job" -o %T)" = PENDING ]
 }
 
+gone() { [[ ! -e $1 ]]; }
+
+@test "a cluster whose maker was killed is stopped" {
+  local made told=$CLUSTER_DIR/run/told
+  (
+    cluster_new
+    cluster_start_munged
+    echo "$CLUSTER_DIR" >"$told"
+    kill -KILL "$BASHPID"
+  ) || true
+  made=$(<"$told")
+  [[ $made == */market.* && $made != "$CLUSTER_DIR" ]]
+  cluster_wait 30 gone "$made"
+  CLUSTER_DIR=$made
+  [ -z "$(cluster_leftovers)" ]
+}
+
 @test "nothing is left after a stop" {
   local dir=$CLUSTER_DIR
   cluster_wait_state RUNNING "$(cluster_as games sbatch --parsable -t 1 --wrap "sleep 1000")"

@@ -38,7 +38,7 @@ submit() { cluster_as "$1" sbatch --parsable -o /dev/null -A physics -n 1 -t 1 -
 
   cluster_wait 10 liens_are physics 60000000
   [ "$(posted physics)" -eq 100000000 ]
-  smarket balance --json 2>/dev/null | jq -e . >/dev/null
+  [ "$(smarket balance physics --json | jq -r '.accounts[0] | "\(.balance) \(.liens) \(.available)"')" = "100.00 60.00 40.00" ]
   cluster_wait_state PENDING "$loser" 5
 
   wait_settled "$winner"

@@ -61,7 +61,7 @@ gpu_options() {
 # Thousandths of a credit for what Slurm gave the job. A node of its own is paid for with all its memory.
 value_of() {
   local tres cpu mem node gpu
-  tres=$(scontrol show job "$1" -o | grep -o ' TRES=[^ ]*' | cut -d= -f2-)
+  tres=$(scontrol show job "$1" -o | grep -oP ' (Alloc)?TRES=\K[^ ]*')
   cpu=$(grep -oP '(^|,)cpu=\K\d+' <<<"$tres")
   node=$(grep -oP '(^|,)node=\K\d+' <<<"$tres")
   gpu=$(grep -oP '(^|,)gres/gpu=\K\d+' <<<"$tres" || echo 0)
@@ -107,7 +107,7 @@ judge() {
   lien=$(ledger "select group_concat(amount) from transfer where kind = 'lien' and segment = $(run_of "$JOB")")
   [[ $cost -eq $(told) && $lien == "$cost" && $(field "$JOB" 0 charged) -eq $cost ]] && return
   echo "[$1] will run on $2 CPUs, took $cost, told $(told), lien $lien, charged $(field "$JOB" 0 charged):" \
-    "$(scontrol show job "$JOB" -o | grep -o ' TRES=[^ ]*')"
+    "$(scontrol show job "$JOB" -o | grep -oP ' (Alloc)?TRES=\K[^ ]*')"
   return 1
 }
 

@@ -6,10 +6,12 @@ load lib/market
 
 # After the market: jobs become others by their name.
 site_plugin() {
-  cat >"$CLUSTER_DIR/etc/job_submit.lua" <<'END'
+  local gpu=gres:gpu
+  if cluster_slurm_since 23.11; then gpu=gres/gpu; fi
+  sed "s|GPU|$gpu|" >"$CLUSTER_DIR/etc/job_submit.lua" <<'END'
 function slurm_job_submit(job, partitions, uid)
   if job.name == "more-cpus" then job.cpus_per_task = 4; job.min_cpus = 4 end
-  if job.name == "cpus-per-gpu" then job.cpus_per_tres = "gres:gpu:4" end
+  if job.name == "cpus-per-gpu" then job.cpus_per_tres = "GPU:4" end
   if job.name == "uncounted" then job.contiguous = 1; job.pn_min_cpus = 4 end
   return slurm.SUCCESS
 end
@@ -64,7 +66,7 @@ starts_with() {
 }
 
 @test "CPUs that only Slurm can count are planned, and are the site's" {
-  starts_with 4 -n 1 -J uncounted
+  starts_with 4 -J uncounted
   [[ $(told) -eq $(micro 1) ]]
   smarket check | grep 'jobs Slurm took more CPUs than were sold'
   grep -q 'Slurm takes 4 CPUs, its submission was counted as 1' "$CLUSTER_DIR/log/slurmctld.log"

@@ -52,15 +52,49 @@ bid_passes() { accepted games -A physics -n 1 -t 1 --budget=1 --wrap true; }
   wait_settled "$JOB"
 }
 
-@test "broken by a reconfigure: the old values stay" {
+@test "broken by a reconfigure: what runs is billed; the old values stay, where that is no start of slurmctld" {
+  local job
+  accepted games -A physics -n 1 -t 1 --budget=1 --wrap "sleep 2"
+  job=$JOB
+  cluster_wait_state RUNNING "$job"
   echo 'nonsense' >"$CLUSTER_DIR/etc/market.conf"
   mark_log
   scontrol reconfigure
   sleep 2
-  bid_passes
-  wait_settled "$JOB"
+  if cluster_reconfigure_restarts; then
+    bid_fails_clearly
+    [[ $SAID == *"its configuration cannot be read"* ]]
+    slurm_schedules_on
+  else
+    bid_passes
+    wait_settled "$JOB"
+  fi
   [ "$(log_lines 'market.conf:[0-9]*: syntax error')" -eq 1 ]
+  cluster_wait_state COMPLETED "$job"
   cluster_reset
+  wait_settled "$job"
+  [ "$(field "$job" 0 state)" = COMPLETED ]
+  [ "$(field "$job" 0 charged)" -eq 1000000 ]
+  cluster_wait 10 bid_passes
+  wait_settled "$JOB"
+}
+
+@test "bids during reconfigures are accepted or repeated by sbatch, and none runs without its lien" {
+  local bids=8 i
+  for i in 1 2 3 4; do
+    for _ in 1 2; do
+      cluster_as games sbatch --parsable -o /dev/null -A physics -n 1 -t 1 --budget=1 --wrap true >>"$CLUSTER_DIR/run/ids" 2>>"$CLUSTER_DIR/run/said" &
+    done
+    scontrol reconfigure
+  done
+  wait
+  cat "$CLUSTER_DIR/run/said"
+  [ "$(grep -cx '[0-9]*' "$CLUSTER_DIR/run/ids")" -eq "$bids" ]
+  ! grep -q 'not available now' "$CLUSTER_DIR/run/said" || false
+  for i in $(<"$CLUSTER_DIR/run/ids"); do
+    wait_settled "$i"
+    [ "$(field "$i" 0 charged)" -eq 1000000 ]
+  done
 }
 
 @test "no database and no way to make one: refused, or unbilled by on_error" {

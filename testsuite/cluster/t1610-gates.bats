@@ -20,6 +20,7 @@ PartitionName=vip Nodes=ALL MaxTime=INFINITE State=UP AllowAccounts=vips'
   cluster_start
   sacctmgr -i add account bio Cluster=market
   sacctmgr -i add account phys Cluster=market
+  sacctmgr -i add account vips Cluster=market
   sacctmgr -i add user games Account=bio DefaultAccount=bio
   sacctmgr -i add user daemon Account=phys DefaultAccount=phys
   sacctmgr -i add user www-data Account=phys DefaultAccount=phys
@@ -41,7 +42,11 @@ quoted_start() {
   cluster_as "$1" smarket quote -n 1 -t 1 --json | jq ".rows[0].start - now | if . < 0 then 0 else . end | floor"
 }
 
-starts_now() { [[ $(quoted_start daemon) -le 15 ]]; }
+starts_now() {
+  local seconds
+  seconds=$(quoted_start daemon)
+  [[ $seconds =~ ^[0-9]+$ && $seconds -le 15 ]]
+}
 
 test_only() { cluster_as "$1" sbatch --test-only -o /dev/null "${@:2}" --wrap true; }
 
@@ -57,9 +62,11 @@ test_only() { cluster_as "$1" sbatch --test-only -o /dev/null "${@:2}" --wrap tr
 }
 
 @test "so do submissions that Slurm refuses after the market" {
+  local seconds=5
+  if cluster_slurm_since 23.11; then seconds=75; fi # its threads do not end: the market waits for a minute
   bid games --budget=1000 -n 8 -t 60 --reservation=nosuch --wrap true
   [ "$STATUS" -ne 0 ]
-  cluster_wait 5 starts_now
+  cluster_wait "$seconds" starts_now
 }
 
 @test "questions without an end are told to try again" {

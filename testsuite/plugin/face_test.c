@@ -138,7 +138,7 @@ static market_answer_t submit_when_ready(const market_submission_t* submission) 
     tell_one_node();
     pass(NULL, 0, &orders);
     answer = submit(submission);
-    if (answer.verdict == MARKET_ACCEPTED) break;
+    if (answer.verdict != MARKET_AGAIN) break;
     market_wait(100);
   }
   return answer;
@@ -188,7 +188,9 @@ static void bid_without_settings_is_refused_and_a_job_is_not(void** state) {
   (void)state;
   assert_int_equal(market_open(market_face(), "/nowhere/market.conf", "test", count_errors), 0);
   market_submission_t submission = two_cpus_for_an_hour("5");
-  assert_int_equal(submit(&submission).verdict, MARKET_REJECTED);
+  const market_answer_t answer = submit_when_ready(&submission);
+  assert_int_equal(answer.verdict, MARKET_REJECTED);
+  assert_non_null(strstr(answer.text, "its configuration cannot be read"));
   submission.budget = NULL;
   assert_int_equal(submit(&submission).verdict, MARKET_NO_BID);
   market_close(0);

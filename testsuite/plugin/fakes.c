@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "testsuite/plugin/signatures.h"
+
 fakes_t fakes;
 
 void fakes_reset(void) {
@@ -37,7 +39,7 @@ void* load_twice(const char* file, const char* type) {
 
 void* acct_db_conn;
 uint16_t accounting_enforce;
-List job_list, part_list, resv_list;
+market_list_t *job_list, *part_list, *resv_list;
 part_record_t* default_part_loc;
 int slurmctld_tres_cnt = TRES_ARRAY_TOTAL_CNT;
 time_t last_job_update, last_part_update, last_resv_update;
@@ -58,7 +60,7 @@ void unlock_slurmctld(slurmctld_lock_t lock_levels) {
 bool validate_operator(uid_t uid) {
   return uid == 0;
 }
-int create_resv(resv_desc_msg_t* wish) {
+FAKE_CREATE_RESV(wish) {
   (void)wish;
   return SLURM_ERROR;
 }
@@ -88,21 +90,21 @@ int part_policy_valid_acct(part_record_t* part, char* account, job_record_t* job
   (void)job;
   return SLURM_SUCCESS;
 }
-int part_policy_valid_qos(part_record_t* part, slurmdb_qos_rec_t* qos, job_record_t* job) {
+FAKE_PART_POLICY_VALID_QOS(part, qos, job) {
   (void)part;
   (void)qos;
   (void)job;
   return SLURM_SUCCESS;
 }
-List license_validate(char* licenses, bool configured, bool existing, uint64_t* counts,
-                      bool* valid) {
+market_list_t* license_validate(char* licenses, bool configured, bool existing, uint64_t* counts,
+                                bool* valid) {
   (void)configured;
   (void)existing;
   (void)counts;
   *valid = !xstrcmp(licenses, "known");
   return NULL;
 }
-bool acct_policy_validate(job_desc_msg_t* request, part_record_t* part, List parts,
+bool acct_policy_validate(job_desc_msg_t* request, part_record_t* part, market_list_t* parts,
                           slurmdb_assoc_rec_t* assoc, slurmdb_qos_rec_t* qos, uint32_t* reason,
                           acct_policy_limit_set_t* set, bool update) {
   (void)request;
@@ -124,11 +126,11 @@ job_record_t* find_job_record(uint32_t job_id) {
   (void)job_id;
   return NULL;
 }
-job_record_t* job_array_split(job_record_t* job) {
+FAKE_JOB_ARRAY_SPLIT(job) {
   (void)job;
   return NULL;
 }
-job_record_t* job_array_post_sched(job_record_t* job) {
+FAKE_JOB_ARRAY_POST_SCHED(job) {
   return job;
 }
 void set_job_prio(job_record_t* job) {
@@ -142,6 +144,7 @@ static uint32_t behind_set(uint32_t last_prio, job_record_t* job) {
   (void)last_prio;
   return job->site_factor - NICE_OFFSET + 1;
 }
+static void behind_thread_start(void) {}
 static int behind_log_record(job_record_t* job) {
   (void)job;
   fakes.logged_count++;
@@ -154,6 +157,7 @@ plugin_handle_t plugin_load_and_link(const char* type_name, int n_syms, const ch
   for (int i = 0; i < n_syms; i++) {
     ptrs[i] = NULL;
     if (!strcmp(names[i], "priority_p_set")) ptrs[i] = (void*)behind_set;
+    if (!strcmp(names[i], "priority_p_thread_start")) ptrs[i] = (void*)behind_thread_start;
     if (!strcmp(names[i], "jobcomp_p_log_record")) ptrs[i] = (void*)behind_log_record;
   }
   fakes.loaded++;
@@ -225,6 +229,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   keep_text(submission->budget, fakes.budget, sizeof(fakes.budget));
   keep_text(submission->value, fakes.value, sizeof(fakes.value));
   keep_text(submission->query, fakes.query, sizeof(fakes.query));
+  keep_text(submission->size.tres_per_task, fakes.tres_per_task, sizeof(fakes.tres_per_task));
   *answer = fakes.answer;
 }
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {

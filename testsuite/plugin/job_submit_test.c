@@ -94,6 +94,32 @@ static void what_makes_an_allocation_larger_arrives(void** state) {
   assert_int_equal(size->tasks_per_gpu, 3);
   assert_false(size->memory_named);
   assert_int_equal(size->uncounted, 0);
+  // Slurm 24.11.5 allocated 4 CPUs for --mincpus=4, 1 for -n 1 --mincpus=4, and 2 for -c 2 -n 1 --mincpus=4.
+  request.num_tasks = 1;
+  submit("A=1");
+  assert_int_equal(size->cpus_per_node, SLURM_VERSION_NUMBER < MARKET_SLURM_24_11 ? 5 : 0);
+}
+
+// From 23.11 on clients write all that a task gets into one text. The CPUs stand in cpus_per_task
+// too, and licenses are no part of a size.
+static void what_a_task_gets_arrives_without_what_is_counted_elsewhere(void** state) {
+  (void)state;
+  static const struct {
+    const char *given, *told;
+  } cases[] = {{"gres:gpu:a100:1", "gres:gpu:a100:1"},
+               {"gpu", "gpu"},
+               {"cpu=4", ""},
+               {"cpu=4,gres/gpu=1", "gres/gpu:1"},
+               {"cpu=4,gres/gpu:a100=2,license/x=1,gres/shard=3", "gres/gpu:a100:2,gres/shard:3"},
+               {"CPU=4,License/x=1", ""},
+               {"bb=1,gres/gpu=1,cpufreq=2", "bb:1,gres/gpu:1,cpufreq:2"}};
+  request.cpus_per_task = 4;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    request.tres_per_task = (char*)cases[i].given;
+    submit("A=1");
+    assert_string_equal(fakes.tres_per_task, cases[i].told);
+    assert_int_equal(fakes.submission.size.cpus_per_task, 4);
+  }
 }
 
 // What is asked for on a description that asks for nothing else is one bit.
@@ -113,6 +139,10 @@ static void what_cannot_be_counted_arrives_by_name(void** state) {
   assert_int_equal(uncounted(), MARKET_EXCLUSIVE_USER);
   request.shared = JOB_SHARED_MCS;
   assert_int_equal(uncounted(), MARKET_EXCLUSIVE_USER);
+#if SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11
+  request.shared = JOB_SHARED_TOPO;
+  assert_int_equal(uncounted(), MARKET_EXCLUSIVE_USER);
+#endif
   request.contiguous = 1;
   assert_int_equal(uncounted(), MARKET_CONTIGUOUS);
   request.bitflags = SPREAD_JOB;
@@ -343,8 +373,15 @@ static void array_tasks_are_counted(void** state) {
 }
 
 static int modify(job_desc_msg_t* change, job_record_t* job) {
+#if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   int (*modify_job)(job_desc_msg_t*, job_record_t*, uint32_t) = symbol(plugin, "job_modify");
   return modify_job(change, job, 1000);
+#else
+  int (*modify_job)(job_desc_msg_t*, job_record_t*, uint32_t, char**) =
+      symbol(plugin, "job_modify");
+  xfree(message);
+  return modify_job(change, job, 1000, &message);
+#endif
 }
 
 static void changes_of_a_market_job_are_judged(void** state) {
@@ -367,6 +404,35 @@ static void changes_of_a_market_job_are_judged(void** state) {
   assert_int_equal(fakes.change.size.mem_per_node_mb, 100);
   fakes.verdict_on_change = MARKET_REJECTED;
   assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
+}
+
+// Slurm keeps it as one of three values, later as a set of bits.
+static void whole_nodes_of_a_job_are_told_from_nodes_of_one_user(void** state) {
+  (void)state;
+  static const struct {
+    uint8_t whole_node;
+    bool exclusive;
+    uint32_t uncounted;
+  } cases[] = {
+    {0, false, 0},
+    {WHOLE_NODE_REQUIRED, true, 0},
+    {WHOLE_NODE_USER, false, MARKET_EXCLUSIVE_USER},
+    {WHOLE_NODE_MCS, false, MARKET_EXCLUSIVE_USER},
+#if SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11
+    {WHOLE_NODE_REQUIRED | WHOLE_NODE_USER, true, MARKET_EXCLUSIVE_USER},
+    {WHOLE_NODE_REQUIRED | WHOLE_NODE_MCS, true, MARKET_EXCLUSIVE_USER},
+    {WHOLE_TOPO, false, MARKET_EXCLUSIVE_USER},
+#endif
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    market_details_t details = {.core_spec = NO_VAL16, .whole_node = cases[i].whole_node};
+    job_record_t job = {
+        .job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1, .details = &details};
+    request.num_tasks = 8;
+    assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+    assert_int_equal(fakes.change.size.exclusive, cases[i].exclusive);
+    assert_int_equal(fakes.change.size.uncounted, cases[i].uncounted);
+  }
 }
 
 static void an_admin_comment_is_free_but_for_the_markets_own_words(void** state) {
@@ -401,6 +467,8 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(what_is_unset_is_not_given, start, finish),
       cmocka_unit_test_setup_teardown(sizes_arrive, start, finish),
       cmocka_unit_test_setup_teardown(what_makes_an_allocation_larger_arrives, start, finish),
+      cmocka_unit_test_setup_teardown(what_a_task_gets_arrives_without_what_is_counted_elsewhere,
+                                      start, finish),
       cmocka_unit_test_setup_teardown(what_cannot_be_counted_arrives_by_name, start, finish),
       cmocka_unit_test_setup_teardown(options_reach_the_market_as_they_came, start, finish),
       cmocka_unit_test_setup_teardown(a_megabyte_is_a_text_like_any_other, start, finish),
@@ -422,6 +490,8 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),
       cmocka_unit_test_setup_teardown(array_tasks_are_counted, start, finish),
       cmocka_unit_test_setup_teardown(changes_of_a_market_job_are_judged, start, finish),
+      cmocka_unit_test_setup_teardown(whole_nodes_of_a_job_are_told_from_nodes_of_one_user, start,
+                                      finish),
       cmocka_unit_test_setup_teardown(an_admin_comment_is_free_but_for_the_markets_own_words, start,
                                       finish),
       cmocka_unit_test_setup_teardown(changes_of_other_jobs_are_let_alone, start, finish),

@@ -13,10 +13,11 @@
 #include "plugin/compat/slurm_api.h"
 #include "plugin/reservation.h"
 #include "plugin/slurm_count.h"
+#include "testsuite/plugin/signatures.h"
 
 enum { NODES = 2, CORES = 4, NOW = 1000000, JOB = 7, OTHER = 8 };
 
-List job_list, resv_list;
+market_list_t *job_list, *resv_list;
 time_t last_job_update, last_resv_update;
 void* acct_db_conn;
 
@@ -57,7 +58,7 @@ static void free_resv(void* item) {
   xfree(resv);
 }
 static bitstr_t* nodes_named(const char* names) {
-  hostlist_t list = hostlist_create(names);
+  market_hostlist_t list = hostlist_create(names);
   bitstr_t* nodes = bit_alloc(NODES);
 
   for (int i = 0; i < NODES; i++)
@@ -65,7 +66,7 @@ static bitstr_t* nodes_named(const char* names) {
   hostlist_destroy(list);
   return nodes;
 }
-int create_resv(resv_desc_msg_t* wish) {
+FAKE_CREATE_RESV(wish) {
   slurmctld_resv_t* resv;
 
   if (world.reservation_code) return world.reservation_code;
@@ -94,11 +95,11 @@ void schedule_resv_save(void) {}
 job_record_t* find_job_record(uint32_t id) {
   return id == JOB ? &world.job : id == OTHER ? &world.other : NULL;
 }
-job_record_t* job_array_split(job_record_t* job) {
+FAKE_JOB_ARRAY_SPLIT(job) {
   (void)job;
   return NULL;
 }
-job_record_t* job_array_post_sched(job_record_t* job) {
+FAKE_JOB_ARRAY_POST_SCHED(job) {
   return job;
 }
 void set_job_prio(job_record_t* job) {

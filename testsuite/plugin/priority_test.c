@@ -8,8 +8,15 @@ static int start(void** state) {
   return 0;
 }
 
+// As slurmctld and its clients call it: from 23.02 on the threads begin with a call of their own, which
+// clients leave out.
 static int call_init(void* plugin) {
-  return ((int (*)(void))symbol(plugin, "init"))();
+  int code = ((int (*)(void))symbol(plugin, "init"))();
+
+#if SLURM_VERSION_NUMBER >= MARKET_SLURM_24_11
+  if (!code && fakes.in_slurmctld) ((int (*)(void))symbol(plugin, "priority_p_thread_start"))();
+#endif
+  return code;
 }
 static void call_fini(void* plugin) {
   ((int (*)(void))symbol(plugin, "fini"))();

@@ -35,6 +35,16 @@ cluster_wait() {
   done
 }
 
+# cluster_slurm_since 23.11: whether the Slurm here is of that release or a later one.
+cluster_slurm_since() {
+  local version
+  version=$(slurmctld -V)
+  [[ $(printf '%s\n' "${version##* }" "$1" | sort -V | head -n 1) == "$1" ]]
+}
+
+# From 23.02 on `scontrol reconfigure` starts slurmctld anew, in the same process: nothing in its memory stays.
+cluster_reconfigure_restarts() { cluster_slurm_since 23.11; }
+
 cluster_port_free() { ! (exec 9<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # First of COUNT consecutive ports that nobody listens on.
@@ -64,10 +74,11 @@ cluster_spawn() {
 
 # Stops the cluster when the process that made it (a test, the demo) is gone without having done so.
 cluster_watch() {
+  local maker=$BASHPID # in the background it would be the watcher's own
   [[ ${CLUSTER_WATCH:-1} -eq 1 ]] || return 0
   setsid bash -c 'while kill -0 "$1" && [[ -d $3 ]]; do sleep 1; done 2>/dev/null
     source "$2"; MARKET_CLUSTER_HOME=$3; cluster_adopt && cluster_stop' \
-    watch "$BASHPID" "$CLUSTER_LIB_DIR/cluster.bash" "$CLUSTER_DIR" </dev/null >/dev/null 2>&1 3>&- 4>&- &
+    watch "$maker" "$CLUSTER_LIB_DIR/cluster.bash" "$CLUSTER_DIR" </dev/null >/dev/null 2>&1 3>&- 4>&- &
   disown
 }
 
@@ -204,7 +215,6 @@ SlurmctldDebug=verbose
 SlurmdDebug=info
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
@@ -267,9 +277,15 @@ cluster_write_gres_conf() {
   done >"$CLUSTER_DIR/etc/gres.conf"
 }
 
+# From 23.11 on slurmd starts without control groups only when told so; older ones die of the line.
+cluster_write_cgroup_conf() {
+  if cluster_slurm_since 23.11; then echo CgroupPlugin=disabled >"$CLUSTER_DIR/etc/cgroup.conf"; fi
+}
+
 cluster_write_conf() {
   cluster_write_slurm_conf
   cluster_write_gres_conf
+  cluster_write_cgroup_conf
   if [[ $CLUSTER_MARKET -eq 1 ]]; then
     echo "required $CLUSTER_DIR/plugins/spank_market.so" >"$CLUSTER_DIR/etc/plugstack.conf"
     cluster_write_market_conf

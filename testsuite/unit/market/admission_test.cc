@@ -131,6 +131,17 @@ TEST_F(Admission, AcceptanceWhoseCallGoesOnIsKept) {
   EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_ACCEPTED);
 }
 
+// As newer versions of Slurm serve calls: by threads that do not end.
+TEST_F(Admission, WhatSlurmMadeAndDroppedIsGivenBackInTheNextPass) {
+  const Answer answer = world.submit(kMostOfTheFunds);
+  ASSERT_EQ(answer.verdict, MARKET_ACCEPTED);
+  world.step();
+  EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_REJECTED) << "the job may still come";
+  EXPECT_GT(world.market().site_factor(1, answer.note), 0u);
+  world.step();
+  EXPECT_NE(world.run(kMostOfTheFunds), 0u);
+}
+
 TEST_F(Admission, WhatBecameNoJobIsGivenBackInTheNextPass) {
   ASSERT_EQ(world.test_only(kMostOfTheFunds).verdict, MARKET_ACCEPTED);
   EXPECT_EQ(world.submit(kMostOfTheFunds).verdict, MARKET_REJECTED);
