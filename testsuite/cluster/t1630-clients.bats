@@ -199,7 +199,6 @@ END
 }
 
 @test "a comment's bid: an array's tasks each, one bid only, nothing left for others to read" {
-  local job
   bid games --array=0-1 -A physics -n 1 -t 1 --comment='market: budget=5' --wrap true
   [[ $SAID == *"market: 2 tasks accepted for 2.00 credits"* && $(squeue -h -r -j "$JOB" -o %k) != *budget* ]]
   cluster_wait 60 eval "[[ \$(ledger \"select count(*) from segment where array_job_id = $JOB and charged = 1000000\") -eq 2 ]]"
