@@ -259,9 +259,11 @@ int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t 
   const int closed = is_bid ? MARKET_CLOSED : MARKET_NO_BID;
   return with_market("market_read_comment", closed, [&](const market::LockedMarket& market) {
     const market::CommentAnswer answer = market.read_comment(typed, has_bid);
-    if (!answer.bid.budget.empty()) out->budget = put(answer.bid.budget, buffer, size);
-    if (!answer.bid.value.empty()) out->value = put(answer.bid.value, buffer, size);
-    out->rest = put(answer.bid.rest, buffer, size);
+    if (answer.verdict == MARKET_ACCEPTED) {
+      if (!answer.bid.budget.empty()) out->budget = put(answer.bid.budget, buffer, size);
+      if (!answer.bid.value.empty()) out->value = put(answer.bid.value, buffer, size);
+      out->rest = put(answer.bid.rest, buffer, size);
+    }
     out->text = put_lines(answer.text, buffer, size);
     return static_cast<int>(answer.verdict);
   });
