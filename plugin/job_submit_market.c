@@ -6,6 +6,7 @@
 
 #include "core/face/market.h"
 #include "plugin/cluster.h"
+#include "plugin/comment.h"
 #include "plugin/convert.h"
 #include "plugin/eligibility.h"
 #include "plugin/message.h"
@@ -158,13 +159,15 @@ static int answer_closed(const bid_options_t* options, char** message) {
 }
 
 // The market's judgement of what Slurm will not refuse.
-static int judge(job_desc_msg_t* request, uint32_t uid, const bid_options_t* options,
-                 arena_t* arena, char** message) {
+static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, arena_t* arena,
+                 char** message) {
   market_submission_t submission;
   market_answer_t answer = {.verdict = MARKET_CLOSED};
+  const char* rest;
   char* buffer;
-  int code;
+  int code = comment_read(request, options, arena, &rest, message);
 
+  if (code) return code;
   fill(request, uid, options, arena, &submission);
   if (options->budget || options->value) {
     code = eligibility_check(request, submission.uid, uid, submission.partition, message);
@@ -173,10 +176,11 @@ static int judge(job_desc_msg_t* request, uint32_t uid, const bid_options_t* opt
   if (options_any(options)) fill_accounts(request, options, arena, &submission);
   buffer = xmalloc_nz(MARKET_TEXT_MAX);
   market_submit(&submission, time(NULL), buffer, MARKET_TEXT_MAX, &answer);
-  if (answer.verdict == MARKET_CLOSED && options_any(options))
+  if (answer.verdict == MARKET_CLOSED && (options_any(options) || options->in_closed_comment))
     code = answer_closed(options, message);
   else
     code = apply(&answer, request, message);
+  if (rest && code == SLURM_SUCCESS && answer.verdict != MARKET_CLOSED) comment_cut(request, rest);
   xfree(buffer);
   return code;
 }
@@ -265,6 +269,10 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
     message_add(
         message,
         "market: an admin comment may not begin as the market's bill does; any other text may");
+    return ESLURM_NOT_SUPPORTED;
+  }
+  if (change->comment && comment_is_bid(change->comment)) {
+    message_add(message, "market: a bid is changed with smarket rebid, not in a comment");
     return ESLURM_NOT_SUPPORTED;
   }
   if (!note_is_on(job))

@@ -7,8 +7,9 @@
 
 typedef struct bid_options {
   const char *budget, *value, *query;  // as given; NULL: not given
-  bool twice;    // one of them came more than once: somebody wrote the environment by hand
-  bool endless;  // the environment has more entries than any client makes
+  bool twice;  // one of them came more than once: somebody wrote the environment by hand
+  bool in_closed_comment;  // a bid in --comment while the market is not open
+  bool endless;            // the environment has more entries than any client makes
 } bid_options_t;
 
 // Finds the market's options among `count` variables "NAME=value". What they say is not looked at:

@@ -2,11 +2,14 @@
 // The options --budget and --value of sbatch, salloc and srun. They travel in the job's SPANK
 // environment; here only their shape is checked, so that a slip is answered at once. slurmctld
 // judges them again.
+#define _GNU_SOURCE  // program_invocation_short_name
 #include <ctype.h>
+#include <errno.h>
 #include <slurm/spank.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "plugin/spank_environment.h"
 
 SPANK_PLUGIN(market, 1)
 
@@ -76,19 +79,14 @@ static struct spank_option options[] = {
      take_value},
 };
 
-// Slurm takes options also from the environment, and inside a job that holds the job's own: a job
-// submitted from within another would bid as that one did, without being asked to.
-static void forget_outer_bid(void) {
-  if (!getenv("SLURM_JOB_ID")) return;
-  unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_market_budget");
-  unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_market_value");
-}
-
 // sbatch and salloc do not read a static table of options, so they are registered in every context.
 int slurm_spank_init(spank_t spank, int argc, char* argv[]) {
   (void)argc;
   (void)argv;
-  if (spank_remote(spank) != 1) forget_outer_bid();
+  if (spank_remote(spank) != 1) {
+    spank_environment_read(program_invocation_short_name);
+    spank_environment_warn();
+  }
   for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
     if (spank_option_register(spank, &options[i]) != ESPANK_SUCCESS) return ESPANK_ERROR;
   return ESPANK_SUCCESS;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -46,9 +47,14 @@ std::string unsafe_seed(const Config& config) {
   return fmt::format("; its seed has fewer than {} characters and can be guessed", kHardToGuess);
 }
 
+/// Whether the file, or a folder above it, is for others to read.
+bool is_closed_to_us(const std::string& path) {
+  return access(path.c_str(), R_OK) != 0 && errno == EACCES;
+}
+
 Finding check_config(const Common& common) {
   const std::string path = config_path(common);
-  if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0)
+  if (is_closed_to_us(path))
     return {"market.conf", Verdict::kSkipped, path + ": only its owner and root may read it"};
   const auto config = find_config(common);
   if (!config) return {"market.conf", Verdict::kFault, config.error().text};
@@ -74,15 +80,18 @@ std::string missing_owners(const Config& config, const ledger::Ledger& books) {
       fmt::join(missing, ", "));
 }
 
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 /// The books are opened for writing where that is possible, which brings an older schema up to
 /// date.
 Finding check_books(const Common& common) {
   const auto config = find_config(common);
   if (!config) return {"ledger", Verdict::kSkipped, "market.conf does not say where it is"};
   const std::string& path = config->database;
-  if (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0) {
+  if (is_closed_to_us(path))
     return {"ledger", Verdict::kSkipped, path + ": only its owner and root may read the books"};
-  }
   if (const auto fault = fault_of_own_file(path, slurm_user(common)))
     return {"ledger", Verdict::kFault, *fault};
   const bool writable = access(path.c_str(), W_OK) == 0;
@@ -92,8 +101,9 @@ Finding check_books(const Common& common) {
   const auto report = books->check();
   if (!report) return {"ledger", Verdict::kFault, report.error().text};
   const std::string totals =
-      fmt::format("{}: {} transfers, sum {}, {} open liens, schema {}", path, report->transfers,
-                  report->sum.to_string(), report->open_liens, report->schema) +
+      fmt::format("{}: {}, sum {}, {}, schema {}", path, counted(report->transfers, "transfer"),
+                  report->sum.to_string(), counted(report->open_liens, "open lien"),
+                  report->schema) +
       missing_owners(*config, *books);
   if (!writable) return {"ledger", Verdict::kFault, totals + "; read-only"};
   if (report->faults.empty()) return {"ledger", Verdict::kOk, totals};

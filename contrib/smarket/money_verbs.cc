@@ -30,9 +30,9 @@ Result<ledger::Balance> balance_of(const Ledger& books, const std::string& accou
   return found->balance;
 }
 
-/// Prints what was done and the balances after it.
+/// Prints what was done and the balances after it; in JSON also `more`.
 int report(const Common& common, const Ledger& books, const std::string& done,
-           const std::vector<std::string>& accounts) {
+           const std::vector<std::string>& accounts, const nlohmann::json& more = {}) {
   nlohmann::json list = nlohmann::json::array();
   std::string line = done;
   for (const std::string& account : accounts) {
@@ -46,7 +46,9 @@ int report(const Common& common, const Ledger& books, const std::string& done,
                         balance->posted.to_string(), balance->available().to_string());
   }
   if (common.json) {
-    print_json({{"done", done}, {"accounts", list}});
+    nlohmann::json answer{{"done", done}, {"accounts", list}};
+    if (more.is_object()) answer.update(more);
+    print_json(answer);
   } else {
     fmt::print("{}\n", line);
   }
@@ -200,7 +202,8 @@ int refund(const Common& common, const RefundArguments& arguments) {
                   fmt::format("refunded {} of job {}, submitted {} by {}{}", amount.to_string(),
                               arguments.job, format_time(done->submitted), done->user,
                               others_text(books, *run, *done)),
-                  {done->account});
+                  {done->account},
+                  {{"job", arguments.job}, {"submitted", done->submitted}, {"user", done->user}});
   });
 }
 

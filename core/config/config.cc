@@ -35,6 +35,8 @@ constexpr Time kMostSlots = 100'000;
 template <class Enum>
 using Name = std::pair<const char*, Enum>;
 
+constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
+
 constexpr std::array<const char*, 2> kPredictors = {"spread", "lp"};
 
 template <class Names>
@@ -80,6 +82,8 @@ void read_partitions(Section& section, MarketSettings& market) {
 void read_general(Section& root, Config& config) {
   static constexpr std::array<Name<OnError>, 2> kOnError{
       {{"unbilled", OnError::kUnbilled}, {"refuse", OnError::kRefuse}}};
+  static constexpr std::array<Name<Quiet>, 2> kQuiet{
+      {{"none", Quiet::kNone}, {"accepted", Quiet::kAccepted}}};
 
   root.text("database", config.database);
   if (config.database.empty() || config.database.front() != '/') {
@@ -89,6 +93,8 @@ void read_general(Section& root, Config& config) {
   if (!is_plain_text(config.currency, 32)) root.fault("currency", "a word of at most 32 letters");
   read_seed(root, config);
   root.choice<OnError>("on_error", kOnError, config.on_error);
+  root.choice<bool>("comment", kYesNo, config.bids_in_comment);
+  root.choice<Quiet>("quiet", kQuiet, config.quiet);
   root.duration("refund_window", 0, kTenYears, config.refund_window);
   root.text("jobcomp", config.jobcomp);
   const bool plugin_name =
@@ -105,7 +111,6 @@ void read_bids(Section& section, MarketSettings& market) {
       {{"refuse", NoFunds::kRefuse}, {"wait", NoFunds::kWait}}};
   static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
       {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
-  static constexpr std::array<Name<bool>, 2> kYesNo{{{"yes", true}, {"no", false}}};
 
   read_partitions(section, market);
   section.choice<UnbidJobs>("unbid", kUnbid, market.unbid);

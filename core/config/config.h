@@ -29,6 +29,7 @@ enum class NoFunds { kRefuse, kWait };
 enum class ArrayFunding { kWhole, kPerTask };
 enum class ContractFloor { kSite, kNone };
 enum class UnbidJobs { kBestEffort, kRefuse };
+enum class Quiet { kNone, kAccepted };
 
 struct TresWeight {
   std::string tres;   ///< "cpu", "mem" (weight per GB), "node", "gres/gpu", "gres/gpu:a100"
@@ -127,6 +128,8 @@ struct Config : MarketSettings {
   std::string file;      ///< where it was read from
   std::string database;  ///< path of the ledger
   OnError on_error = OnError::kRefuse;
+  bool bids_in_comment = false;  ///< whether --comment may hold a bid (words/comment_bid.h)
+  Quiet quiet = Quiet::kNone;    ///< kAccepted: users are not told that a bid was accepted
   Time refund_window = Time{14} * 86400;
   std::uint32_t interval_ms = 1000;     ///< between two passes of the market's thread
   std::string jobcomp;                  ///< the site's own jobcomp plugin; empty: none

@@ -250,6 +250,25 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     market_wake();
 }
 
+int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t size,
+                        market_comment_t* out) {
+  *out = market_comment_t{nullptr, nullptr, "", ""};
+  const std::string_view typed = market::or_empty(comment);
+  if (typed.empty()) return MARKET_NO_BID;
+  const bool is_bid = market::read_comment_bid(typed).kind == market::CommentBid::Kind::kBid;
+  const int closed = is_bid ? MARKET_CLOSED : MARKET_NO_BID;
+  return with_market("market_read_comment", closed, [&](const market::LockedMarket& market) {
+    const market::CommentAnswer answer = market.read_comment(typed, has_bid);
+    if (answer.verdict == MARKET_ACCEPTED) {
+      if (!answer.bid.budget.empty()) out->budget = put(answer.bid.budget, buffer, size);
+      if (!answer.bid.value.empty()) out->value = put(answer.bid.value, buffer, size);
+      out->rest = put(answer.bid.rest, buffer, size);
+    }
+    out->text = put_lines(answer.text, buffer, size);
+    return static_cast<int>(answer.verdict);
+  });
+}
+
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {
   if (size > 0) text[0] = '\0';
   return with_market("market_modify", static_cast<int>(MARKET_NO_BID),

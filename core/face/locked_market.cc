@@ -113,6 +113,11 @@ void LockedMarket::update_cluster(const market_cluster_t& cluster, Time now) {
   market_.update_cluster(cluster, now);
 }
 
+CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid) const {
+  const MutexLock lock(mutex_);
+  return market_.read_comment(comment, has_bid);
+}
+
 Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
   const MutexLock lock(mutex_);
   if (submission.query != nullptr) return desk_.answer_query(submission, now);

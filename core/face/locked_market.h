@@ -40,6 +40,7 @@ class LockedMarket {
   bool wants_count(std::uint32_t job_id, std::string_view note) const;
 
   void update_cluster(const market_cluster_t& cluster, Time now);
+  CommentAnswer read_comment(std::string_view comment, bool has_bid) const;
   Answer submit(const market_submission_t& submission, Time now);
   void submission_over(std::uint64_t ticket);
   market_verdict modify(const market_change_t& change, Time now, std::string& text);

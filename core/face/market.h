@@ -86,6 +86,15 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now);
 void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
                    market_answer_t* answer);
 
+/* What a submission's comment says of a bid, `has_bid` telling whether it has one already.
+ * MARKET_NO_BID: nothing, or something like one, of which `text` warns. MARKET_ACCEPTED: `budget` or
+ * `value`, and the `rest` of the comment, "" for none. MARKET_REJECTED: `text` says why.
+ * MARKET_CLOSED: a bid, and nobody can say whether it may stand there. The strings are written into
+ * `buffer` (the caller's: the comment's length and MARKET_REASON_MAX bytes), or are "" or NULL. Reads
+ * only memory. */
+int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t size,
+                        market_comment_t* out);
+
 /* ---- changes by scontrol ---- */
 
 /* Whether the market can go along with a change of an accepted job: MARKET_NO_BID or
@@ -140,13 +149,12 @@ uint32_t market_site_factor(uint32_t job_id, const char* note);
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
 
 static inline uint64_t market_face(void) {
-  const uint64_t sizes[] = {sizeof(market_node_t),       sizeof(market_partition_t),
-                            sizeof(market_alloc_t),      sizeof(market_foreign_resv_t),
-                            sizeof(market_cluster_t),    sizeof(market_size_t),
-                            sizeof(market_submission_t), sizeof(market_answer_t),
-                            sizeof(market_change_t),     sizeof(market_job_t),
-                            sizeof(market_order_t),      sizeof(market_preemptor_t),
-                            sizeof(market_ended_t),      MARKET_TEXT_MAX};
+  const uint64_t sizes[] = {
+      sizeof(market_node_t),         sizeof(market_partition_t), sizeof(market_alloc_t),
+      sizeof(market_foreign_resv_t), sizeof(market_cluster_t),   sizeof(market_size_t),
+      sizeof(market_submission_t),   sizeof(market_answer_t),    sizeof(market_comment_t),
+      sizeof(market_change_t),       sizeof(market_job_t),       sizeof(market_order_t),
+      sizeof(market_preemptor_t),    sizeof(market_ended_t),     MARKET_TEXT_MAX};
   uint64_t face = MARKET_FACE_VERSION;
 
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) face = face * 1000003 + sizes[i];

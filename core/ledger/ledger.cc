@@ -8,12 +8,19 @@
 #include "core/ledger/books.h"
 #include "core/ledger/ledger_impl.h"
 #include "core/ledger/schema.h"
+#include "core/util/clean_text.h"
 
 namespace market::ledger {
 
 namespace {
 
 constexpr std::size_t kMaxName = 64;
+
+/// Notes stand in statements, which are read line by line and as JSON.
+void require_note(const std::string& note) {
+  if (!is_clean_text(note))
+    throw Failure{"the note: UTF-8 text without control characters is allowed"};
+}
 
 void require_name(const std::string& name) {
   if (!is_account_name(name)) {
@@ -27,10 +34,11 @@ void require_user(const std::string& user) {
   const auto allowed = [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != ',' && c != 0x7f;
   };
-  if (user.empty() || user.size() > kMaxName || !std::all_of(user.begin(), user.end(), allowed)) {
-    throw Failure{
-        fmt::format("user name '{}': 1 to {} characters without spaces and commas are allowed",
-                    user.substr(0, kMaxName), kMaxName)};
+  const bool clean = is_clean_text(user) && std::all_of(user.begin(), user.end(), allowed);
+  if (user.empty() || user.size() > kMaxName || !clean) {
+    throw Failure{fmt::format(
+        "user name '{}': 1 to {} characters of UTF-8 without spaces and commas are allowed",
+        is_clean_text(user) ? user.substr(0, kMaxName) : "(not text)", kMaxName)};
   }
 }
 
@@ -85,6 +93,7 @@ Result<void> Ledger::add_account(const std::string& name, const std::string& not
   Database& database = *impl_->database;
   return change(database, [&] {
     require_name(name);
+    require_note(note);
     if (find_account(database, name))
       throw Failure{fmt::format("account {} exists already", lower_case(name))};
     database.prepare("INSERT INTO account (name, note, created) VALUES (?, ?, ?)")
@@ -121,6 +130,7 @@ Result<void> Ledger::deposit(const std::string& account, Money amount, const std
   Database& database = *impl_->database;
   return change(database, [&] {
     require_positive(amount);
+    require_note(note);
     const std::int64_t id = require_user_account(database, account).id;
     post(database, {.key = "",
                     .time = now,
@@ -139,6 +149,7 @@ Result<void> Ledger::withdraw(const std::string& account, Money amount, const st
   Database& database = *impl_->database;
   return change(database, [&] {
     require_positive(amount);
+    require_note(note);
     const AccountRow from = require_user_account(database, account);
     require_available(from, amount);
     post(database, {.key = "",
@@ -158,6 +169,7 @@ Result<void> Ledger::transfer(const std::string& from, const std::string& to, Mo
   Database& database = *impl_->database;
   return change(database, [&] {
     require_positive(amount);
+    require_note(note);
     const AccountRow source = require_user_account(database, from);
     const AccountRow target = require_user_account(database, to);
     if (source.id == target.id)
@@ -181,6 +193,7 @@ Result<Submission> Ledger::refund(const std::string& cluster, std::uint32_t job_
   Database& database = *impl_->database;
   return guarded([&] {
     require_positive(amount);
+    require_note(note);
     Transaction transaction(database, Transaction::Kind::kWrite);
     Submission refunded =
         refund_job(database, {cluster, job_id, submitted, amount, window, force, note}, now);

@@ -131,7 +131,7 @@ struct OpenLien {
 /// One line of an account's history, for statements.
 struct Entry {
   std::int64_t id = 0;
-  Time time = 0;
+  Time time = 0;  ///< when it counts: what a run's end brought, at that end
   std::string kind, account, counterpart, note, segment_key;
   std::uint32_t job_id = 0, restart = 0;  ///< of the run, where it is about one
   Money amount;                           ///< signed, as seen from `account`

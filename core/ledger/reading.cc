@@ -71,6 +71,23 @@ Condition condition_of(const SegmentFilter& filter) {
   return condition;
 }
 
+/// When a transfer counts. What a run's end brought (its charge, a refund by rule, its owners' parts)
+/// counts when the run ended, as sbill and sacct have it, however late it was written; a refund by
+/// hand when it was given. A refund by rule is written right behind its charge; payouts are known by
+/// their keys (payouts.cc).
+constexpr std::string_view kEntries =
+    "WITH entry AS (SELECT transfer.*, coalesce(nullif(CASE "
+    "WHEN kind = 'charge' THEN (SELECT \"end\" FROM segment WHERE id = transfer.segment) "
+    "WHEN kind = 'refund' AND EXISTS (SELECT 1 FROM transfer AS charge WHERE "
+    "charge.id = transfer.id - 1 AND charge.kind = 'charge' AND charge.time = transfer.time AND "
+    "charge.segment = transfer.segment) "
+    "THEN (SELECT \"end\" FROM segment WHERE id = transfer.segment) "
+    "WHEN kind = 'transfer' AND instr(key, ':payout:') > 0 THEN (SELECT \"end\" FROM segment AS "
+    "run "
+    "WHERE run.key = substr(transfer.key, 1, instr(transfer.key, ':payout:') - 1)) "
+    "END, 0), time) AS counts FROM transfer "
+    "WHERE (debit = ?1 OR credit = ?1) AND kind NOT IN ('lien', 'void')) ";
+
 Entry read_entry(const Statement& row, const AccountRow& account) {
   Entry entry;
   entry.id = row.integer(0);
@@ -153,14 +170,13 @@ Result<std::vector<Entry>> Ledger::entries(const std::string& account, Time sinc
     Transaction transaction(database, Transaction::Kind::kRead);
     const AccountRow self = require_account(database, account);
     Statement query = database.prepare(
-        "SELECT transfer.id, time, kind, other.name, transfer.note, coalesce(segment.key, ''), "
+        std::string(kEntries) +
+        "SELECT entry.id, counts, kind, other.name, entry.note, coalesce(segment.key, ''), "
         "CASE WHEN debit = ?1 THEN -amount ELSE amount END, coalesce(segment.job_id, 0), "
-        "coalesce(segment.restart, 0) FROM transfer "
+        "coalesce(segment.restart, 0) FROM entry "
         "JOIN account AS other ON other.id = CASE WHEN debit = ?1 THEN credit ELSE debit END "
-        "LEFT JOIN segment ON segment.id = transfer.segment "
-        "WHERE (debit = ?1 OR credit = ?1) AND kind NOT IN ('lien', 'void') AND time >= ?2 AND "
-        "time < ?3 "
-        "ORDER BY time, transfer.id");
+        "LEFT JOIN segment ON segment.id = entry.segment "
+        "WHERE counts >= ?2 AND counts < ?3 ORDER BY counts, entry.id");
     query.bind(self.id).bind(since).bind(until);
     std::vector<Entry> entries;
     while (query.step()) entries.push_back(read_entry(query, self));

@@ -150,6 +150,9 @@ void require_access(const std::string& path, Mode mode) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0) {
     if (errno == ENOENT) throw Failure{fmt::format("{}: no such database", path)};
+    if (errno == EACCES)
+      throw Failure{
+          fmt::format("{}: permission denied: only its owner and root may read the books", path)};
     throw Failure{fmt::format("{}: {}", path, std::strerror(errno))};
   }
   if (!S_ISREG(file.st_mode)) throw Failure{fmt::format("{}: not a file", path)};

@@ -343,7 +343,8 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                                : fmt::format("waits for funds: needs {}, available {} on {}",
                                              waiting.to_string(), available.to_string(), account);
   }
-  answer.text = prefixed(answer.text);
+  const bool quiet = site_.config.quiet == Quiet::kAccepted && answer.verdict == MARKET_ACCEPTED;
+  answer.text = quiet ? "" : prefixed(answer.text);
   answer.ticket = provisional.ticket;
   site_.jobs.keep_provisional(std::move(provisional));
   return answer;

@@ -12,6 +12,7 @@
 
 #include "core/market/admission.h"
 #include "core/market/answer.h"
+#include "core/market/comment.h"
 #include "core/market/confirmation.h"
 #include "core/market/exchange_maker.h"
 #include "core/market/planner.h"
@@ -50,6 +51,10 @@ class Market {
     return site_.is_starting() ? kStartingMs : site_.config.interval_ms;
   }
   void update_cluster(const market_cluster_t& told, Time now);
+  /// While no settings are known submit() refuses the bid, with a better reason than this could.
+  CommentAnswer read_comment(std::string_view comment, bool has_bid) const {
+    return judge_comment(comment, has_bid, !site_.has_config || site_.config.bids_in_comment);
+  }
   Answer submit(const market_submission_t& submission, Time now) {
     return admission_.submit(submission, now);
   }

@@ -200,7 +200,8 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
     if (ex_post && ended.end > job.terms.free_after) bill.charged = Money();
     if (rule == EndRule::kRefund) bill.refunded = bill.charged;
   }
-  bill.is_void = never_ran && rule == EndRule::kFree && bill.charged == Money();
+  const bool dropped = ended.state == MARKET_JOB_DEADLINE;  // which its bill tells by its state
+  bill.is_void = never_ran && !dropped && rule == EndRule::kFree && bill.charged == Money();
   return bill;
 }
 
@@ -215,6 +216,8 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   segment.refunded = bill.refunded;
   if (job.unbilled) segment.quoted = Money();
   if (bill.late) segment.note = "late";
+  if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
+    segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
   if (bill.ran) payees = Owners(site_, site_.exchange_of(job)).payees_of(job, ended, bill);

@@ -172,6 +172,12 @@ typedef struct market_answer {
   const char* account; /* to set on the job when it named none; NULL: leave as it is */
 } market_answer_t;
 
+typedef struct market_comment {
+  const char *budget, *value; /* as typed; NULL: not given */
+  const char* rest;           /* what the comment says beside the bid */
+  const char* text;           /* a line for the user, "market: " before it, or "" */
+} market_comment_t;
+
 /* ---- changes by scontrol ---- */
 
 typedef struct market_change {

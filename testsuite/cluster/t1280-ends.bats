@@ -46,6 +46,18 @@ owes() {
   }
 }
 
+@test "dropped by Slurm at its deadline before it ran: DEADLINE, for nothing, in bill and statement" {
+  accepted games -A physics -n 1 -t 1 --begin=now+20 --deadline=now+100seconds --budget=5 --wrap true
+  scontrol update NodeName=n[1-2] State=DOWN Reason=test
+  wait_settled "$JOB" 0 120
+  scontrol update NodeName=n[1-2] State=RESUME
+  cluster_wait 30 cluster_nodes_idle
+  [[ $(scontrol show job "$JOB" -o) == *" JobState=DEADLINE "* ]]
+  [[ $(sbill -j "$JOB" -P -n -o State,Elapsed,Charged) == "DEADLINE|00:00:00|0.00" ]]
+  sbill statement physics -P -n | grep "|charge|$JOB|0|0.00|.*|did not start before its deadline$"
+  liens_are physics 0
+}
+
 @test "own requeue, then scancel: both runs owe" {
   run_bid 50 -n 4 --requeue --wrap 'sleep 3; scontrol requeue $SLURM_JOB_ID; sleep 50'
   owes REQUEUED 4

@@ -57,6 +57,7 @@ static int make_ledger(void** state) {
   fprintf(
       file,
       "database = \"%s/ledger.db\";\nmechanism = \"on_demand\";\njobcomp = \"jobcomp/filetxt\";\n"
+      "comment = \"yes\";\n"
       "prices = { fixed = \"0.1\"; cap = \"1\"; };\n",
       folder);
   fclose(file);
@@ -173,6 +174,41 @@ static void closed_market_answers_and_does_nothing(void** state) {
   market_close(0);
 }
 
+/* In a closed market nobody knows whether the site takes bids from comments. */
+static void comment_is_read_by_a_closed_market_as_far_as_it_can_be(void** state) {
+  (void)state;
+  char buffer[MARKET_REASON_MAX + 64];
+  market_comment_t found;
+  assert_int_equal(market_read_comment(NULL, false, buffer, sizeof(buffer), &found), MARKET_NO_BID);
+  assert_int_equal(market_read_comment("project", false, buffer, sizeof(buffer), &found),
+                   MARKET_NO_BID);
+  assert_int_equal(market_read_comment("market: budget=5", false, buffer, sizeof(buffer), &found),
+                   MARKET_CLOSED);
+  assert_null(found.budget);
+  assert_string_equal(found.text, "");
+}
+
+static void comment_holds_a_bid_where_the_site_takes_it(void** state) {
+  (void)state;
+  char buffer[MARKET_REASON_MAX + 64];
+  market_comment_t found;
+  assert_int_equal(market_open(market_face(), config, "test", count_errors), 0);
+  const market_submission_t bid = two_cpus_for_an_hour("5");
+  assert_int_equal(submit_when_ready(&bid).verdict, MARKET_ACCEPTED);
+  assert_int_equal(
+      market_read_comment("a; market: budget=5", false, buffer, sizeof(buffer), &found),
+      MARKET_ACCEPTED);
+  assert_string_equal(found.budget, "5");
+  assert_null(found.value);
+  assert_string_equal(found.rest, "a");
+  assert_int_equal(market_read_comment("market: budget=5", true, buffer, sizeof(buffer), &found),
+                   MARKET_REJECTED);
+  assert_null(found.budget);
+  assert_string_equal(found.rest, "");
+  assert_non_null(strstr(found.text, "another bid"));
+  market_close(0);
+}
+
 static void site_jobcomp_is_read_without_a_market(void** state) {
   (void)state;
   char type[64], small[4];
@@ -274,10 +310,12 @@ static void library_of_another_build_stays_closed(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(closed_market_answers_and_does_nothing),
+      cmocka_unit_test(comment_is_read_by_a_closed_market_as_far_as_it_can_be),
       cmocka_unit_test(site_jobcomp_is_read_without_a_market),
       cmocka_unit_test(library_of_another_build_stays_closed),
       cmocka_unit_test(bid_without_settings_is_refused_and_a_job_is_not),
       cmocka_unit_test(bid_goes_from_submission_to_bill),
+      cmocka_unit_test(comment_holds_a_bid_where_the_site_takes_it),
       cmocka_unit_test(text_too_long_for_its_buffer_is_cut_and_a_note_never),
   };
   return cmocka_run_group_tests_name("face", tests, make_ledger, remove_ledger);

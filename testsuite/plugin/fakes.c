@@ -14,6 +14,8 @@ void fakes_reset(void) {
   fakes.verdict_on_change = MARKET_ACCEPTED;
   fakes.site_jobcomp = "";
   fakes.answer.text = "";
+  fakes.comment_verdict = MARKET_NO_BID;
+  fakes.comment_found.text = "";
   fakes.answer.verdict = MARKET_NO_BID;
 }
 
@@ -231,6 +233,15 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   keep_text(submission->query, fakes.query, sizeof(fakes.query));
   keep_text(submission->size.tres_per_task, fakes.tres_per_task, sizeof(fakes.tres_per_task));
   *answer = fakes.answer;
+}
+int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t size,
+                        market_comment_t* out) {
+  (void)buffer;
+  assert_true(size >= MARKET_REASON_MAX);
+  keep_text(comment, fakes.comment, sizeof(fakes.comment));
+  fakes.had_bid = has_bid;
+  *out = fakes.comment_found;
+  return fakes.comment_verdict;
 }
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size) {
   (void)now;

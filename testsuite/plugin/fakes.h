@@ -34,6 +34,10 @@ typedef struct fakes {
   int submitted;              // calls
   part_record_t* partitions;  // of slurmctld
   size_t partition_count;
+  char comment[128];  // as it was read
+  bool had_bid;       // then
+  int comment_verdict;
+  market_comment_t comment_found;
   int verdict_on_change;
   market_change_t change;
   market_job_t ended;

@@ -331,6 +331,76 @@ static void a_note_forged_by_a_client_is_dropped(void** state) {
   free_environment(&request.spank_job_env, COUNT);
 }
 
+static void a_bid_in_the_comment_is_taken_and_cut_out(void** state) {
+  (void)state;
+  fakes.comment_verdict = MARKET_ACCEPTED;
+  fakes.comment_found = (market_comment_t){.budget = "5", .rest = "proj=1", .text = ""};
+  fakes.answer = (market_answer_t){.verdict = MARKET_ACCEPTED, .text = ""};
+  request.comment = xstrdup("proj=1; market: budget=5");
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_string_equal(fakes.comment, "proj=1; market: budget=5");
+  assert_false(fakes.had_bid);
+  assert_string_equal(fakes.budget, "5");
+  assert_string_equal(request.comment, "proj=1");
+  fakes.comment_found.rest = "";
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_null(request.comment);
+}
+
+static void what_is_refused_for_its_comment_reaches_no_market(void** state) {
+  (void)state;
+  fakes.comment_verdict = MARKET_REJECTED;
+  fakes.comment_found.text = "market: no";
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCOUNTING_POLICY);
+  assert_true(fakes.had_bid);
+  assert_string_equal(message, "market: no");
+  assert_int_equal(fakes.submitted, 0);
+}
+
+static void a_bid_in_a_comment_that_nobody_reads_is_warned_of(void** state) {
+  (void)state;
+  fakes.comment_verdict = fakes.answer.verdict = MARKET_CLOSED;
+  request.comment = xstrdup("market: budget=5");
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_non_null(strstr(message, "goes on without its bid"));
+  assert_string_equal(request.comment, "market: budget=5");
+  xfree(request.comment);
+}
+
+static void a_question_may_have_any_comment(void** state) {
+  (void)state;
+  fakes.comment_verdict = MARKET_REJECTED;
+  fakes.answer = (market_answer_t){.verdict = MARKET_ANSWERED, .text = "{}"};
+  submit(OPTION "query={}");
+  assert_int_equal(fakes.submitted, 1);
+}
+
+static void a_bid_that_its_client_did_not_read_is_warned_of(void** state) {
+  (void)state;
+  char* environment[] = {(char*)"PATH=/bin", (char*)"SBATCH_BUDGET=5"};
+  request.environment = environment;
+  request.env_size = 2;
+  assert_int_equal(submit(OPTION "budget=5"), SLURM_SUCCESS);
+  assert_null(message);
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_non_null(strstr(message, "market: SBATCH_BUDGET "));
+  xfree(message);
+  environment[1] = (char*)"SBATCH_BUDGET=";
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_null(message);
+}
+
+static void a_bid_is_not_changed_by_a_comment(void** state) {
+  (void)state;
+  job_record_t job = {.job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1};
+  int (*modify)(job_desc_msg_t*, job_record_t*, uint32_t) = symbol(plugin, "job_modify");
+  request.comment = (char*)"market: budget=9";
+  fakes.comment_verdict = MARKET_REJECTED;
+  assert_int_equal(modify(&request, &job, 1000), ESLURM_NOT_SUPPORTED);
+  fakes.comment_verdict = MARKET_NO_BID;
+  assert_int_equal(modify(&request, &job, 1000), SLURM_SUCCESS);
+}
+
 static void a_closed_market_says_so_to_bids_alone(void** state) {
   (void)state;
   fakes.answer.verdict = MARKET_CLOSED;
@@ -485,6 +555,15 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
       cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
       cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),
+      cmocka_unit_test_setup_teardown(a_bid_in_the_comment_is_taken_and_cut_out, start, finish),
+      cmocka_unit_test_setup_teardown(what_is_refused_for_its_comment_reaches_no_market, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(a_bid_in_a_comment_that_nobody_reads_is_warned_of, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(a_question_may_have_any_comment, start, finish),
+      cmocka_unit_test_setup_teardown(a_bid_that_its_client_did_not_read_is_warned_of, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(a_bid_is_not_changed_by_a_comment, start, finish),
       cmocka_unit_test_setup_teardown(a_closed_market_says_so_to_bids_alone, start, finish),
       cmocka_unit_test_setup_teardown(the_markets_reservations_are_not_for_asking, start, finish),
       cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),

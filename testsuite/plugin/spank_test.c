@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE  // program_invocation_short_name
+#include <errno.h>
 #include <slurm/spank.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "testsuite/plugin/fakes.h"
 #include "testsuite/plugin/tests.h"
@@ -20,6 +24,13 @@ int spank_remote(spank_t spank) {
 }
 void slurm_error(const char* format, ...) {
   (void)format;
+}
+static char said[512];
+void slurm_info(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(said, sizeof(said), format, arguments);
+  va_end(arguments);
 }
 
 static int start(void** state) {
@@ -89,6 +100,77 @@ static void the_bid_of_the_job_around_is_forgotten(void** state) {
   unsetenv("SLURM_JOB_ID");
 }
 
+#define BUDGET_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget"
+#define VALUE_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_value"
+
+static void init_as(void* plugin, const char* program) {
+  char* name = program_invocation_short_name;
+  unsetenv(BUDGET_OPTION);
+  unsetenv(VALUE_OPTION);
+  program_invocation_short_name = (char*)program;
+  init_again(plugin);
+  program_invocation_short_name = name;
+}
+
+static void each_command_reads_its_own_variables(void** state) {
+  setenv("SBATCH_BUDGET", "5", 1);
+  setenv("SALLOC_VALUE", "6:60:120", 1);
+  setenv("SLURM_BUDGET", "", 1);
+  init_as(*state, "sbatch");
+  assert_string_equal(getenv(BUDGET_OPTION), "5");
+  assert_null(getenv(VALUE_OPTION));
+  init_as(*state, "salloc");
+  assert_null(getenv(BUDGET_OPTION));
+  assert_string_equal(getenv(VALUE_OPTION), "6:60:120");
+  init_as(*state, "srun");
+  assert_null(getenv(BUDGET_OPTION));
+  setenv("SLURM_BUDGET", "7", 1);
+  init_as(*state, "srun");
+  assert_string_equal(getenv(BUDGET_OPTION), "7");
+  init_as(*state, "scrontab");
+  assert_null(getenv(BUDGET_OPTION));
+  remote = 1;
+  init_as(*state, "sbatch");
+  assert_null(getenv(BUDGET_OPTION));
+  unsetenv("SBATCH_BUDGET");
+  unsetenv("SALLOC_VALUE");
+  unsetenv("SLURM_BUDGET");
+}
+
+static void an_option_goes_before_its_variable(void** state) {
+  setenv("SBATCH_BUDGET", "5", 1);
+  setenv(BUDGET_OPTION, "9", 1);
+  char* name = program_invocation_short_name;
+  program_invocation_short_name = (char*)"sbatch";
+  init_again(*state);
+  program_invocation_short_name = name;
+  assert_string_equal(getenv(BUDGET_OPTION), "9");
+  unsetenv("SBATCH_BUDGET");
+  unsetenv(BUDGET_OPTION);
+}
+
+static void misspelt_variables_are_named(void** state) {
+  static const char* const wrong[] = {"SBATCH_BUDGTE", "SBATCH_BUDGETS", "SBATCH_BUGET",
+                                      "SBATCH_budget", "SBACTH_BUDGET",  "SALLOC_VALEU",
+                                      "SRUN_BUDGET",   "SLURM_BUDJET",   "SRUN_VALUE"};
+  static const char* const right[] = {"SBATCH_BUDGET", "SLURM_VALUE", "SBATCH_ACCOUNT",
+                                      "SBATCH_DEBUG",  "BUDGET",      "SLURM_GTIDS"};
+  for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    setenv(wrong[i], "5", 1);
+    said[0] = '\0';
+    init_as(*state, "sbatch");
+    if (!strstr(said, wrong[i])) fail_msg("%s: said '%s'", wrong[i], said);
+    unsetenv(wrong[i]);
+  }
+  for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+    setenv(right[i], "5", 1);
+    said[0] = '\0';
+    init_as(*state, "sbatch");
+    if (said[0]) fail_msg("%s: said '%s'", right[i], said);
+    unsetenv(right[i]);
+  }
+}
+
 int run_spank_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(both_options_are_offered_with_help, start),
@@ -96,6 +178,9 @@ int run_spank_tests(void) {
       cmocka_unit_test_setup(values_are_credits_and_two_durations, start),
       cmocka_unit_test_setup(on_the_node_nothing_is_judged, start),
       cmocka_unit_test_setup(the_bid_of_the_job_around_is_forgotten, start),
+      cmocka_unit_test_setup(each_command_reads_its_own_variables, start),
+      cmocka_unit_test_setup(an_option_goes_before_its_variable, start),
+      cmocka_unit_test_setup(misspelt_variables_are_named, start),
   };
   return cmocka_run_group_tests_name("spank/market", tests, NULL, NULL);
 }

@@ -163,12 +163,49 @@ PY
 @test "a statement: opening, every change, closing" {
   run bill statement physics --month 2026-11 -P -n
   [ "${lines[0]}" = "2026-11-01T00:00:00|opening||||895.00||" ]
-  [ "${lines[1]}" = "2026-11-27T12:00:00|charge|1234|0|-38.90|856.10|@revenue|" ]
-  [ "${lines[2]}" = "2026-11-27T12:00:00|charge|1240|0|0.00|856.10|@revenue|node failure is free" ]
-  [ "${lines[3]}" = "2026-11-27T12:00:00|charge|1240|1|-12.00|844.10|@revenue|" ]
+  [ "${lines[1]}" = "2026-11-27T11:59:10|charge|1234|0|-38.90|856.10|@revenue|" ]
+  [ "${lines[2]}" = "2026-11-27T11:59:20|charge|1240|0|0.00|856.10|@revenue|node failure is free" ]
+  [ "${lines[3]}" = "2026-11-27T11:59:30|charge|1240|1|-12.00|844.10|@revenue|" ]
   [ "${lines[4]}" = "2026-11-27T12:00:00|refund|1234|0|8.90|853.00|@revenue|late" ]
   [ "${lines[5]}" = "2026-12-01T00:00:00|closing||||853.00||" ]
   [ "${#lines[@]}" -eq 6 ]
+}
+
+# charges ACCOUNT MONTH: by the statement; billed ACCOUNT FROM TO: by the bill. Each "CHARGED RUNS".
+charges() {
+  "${boundary[@]}" statement "$1" --month "$2" -P -n | awk -F'|' '$2 == "charge" {sum -= $5; runs++} END {printf "%.2f %d", sum, runs}'
+}
+billed() {
+  "${boundary[@]}" -A "$1" -S "$2" -E "$3" -P -n -o Charged -s CD,NF | awk '{sum += $1; runs++} END {printf "%.2f %d", sum, runs}'
+}
+
+# 40 s after midnight the market writes what ended 50 s (38.90), 40 s (0) and 30 s (12) before; then 8.90 of the first are
+# given back by hand.
+@test "a run belongs to the month in which it ended, in bill and statement, in every time zone" {
+  local zone midnight
+  for zone in UTC Europe/Berlin America/St_Johns; do
+    export TZ=$zone
+    midnight=$(date -d 2026-12-01T00:00:00 +%s)
+    "$LEDGER_FIXTURE" "$folder/boundary-${zone##*/}.db" $((midnight + 40))
+    local -a boundary=("$TOOLS_DIR/sbill/sbill" --database="$folder/boundary-${zone##*/}.db")
+    [ "$(charges physics 2026-11)" = "38.90 1" ]
+    [ "$(billed physics 2026-11-01 2026-12-01)" = "38.90 1" ]
+    [ "$(charges physics 2026-12)" = "12.00 2" ]
+    [ "$(billed physics 2026-12-01 2027-01-01)" = "12.00 2" ]
+    run "${boundary[@]}" statement physics --month 2026-11 -P -n
+    [ "${lines[-2]}" = "2026-11-30T23:59:50|charge|1234|0|-38.90|856.10|@revenue|" ]
+    [ "${lines[-1]}" = "2026-12-01T00:00:00|closing||||856.10||" ]
+    run "${boundary[@]}" statement physics --month 2026-12 -P -n
+    [ "${lines[0]}" = "2026-12-01T00:00:00|opening||||856.10||" ]
+    [ "${lines[1]}" = "2026-12-01T00:00:00|charge|1240|0|0.00|856.10|@revenue|node failure is free" ]
+    [ "${lines[3]}" = "2026-12-01T00:00:40|refund|1234|0|8.90|853.00|@revenue|late" ]
+  done
+  # In Berlin's time the same instants of UTC are December's an hour earlier.
+  TZ=Europe/Berlin
+  boundary=("$TOOLS_DIR/sbill/sbill" --database="$folder/boundary-UTC.db")
+  [ "$(charges physics 2026-11)" = "0.00 0" ]
+  [ "$(billed physics 2026-12-01 2027-01-01)" = "50.90 3" ]
+  [ "$(charges physics 2026-12)" = "50.90 3" ]
 }
 
 @test "a statement as CSV quotes what needs it, as JSON keeps amounts exact" {

@@ -145,8 +145,9 @@ open_physics() {
   split refund 1250 0.000001
   one_line_error
   [[ $err == *"an array; name a task, such as 1250_"* ]]
-  run smarket refund 1250_3 0.000001
+  run smarket refund 1250_3 0.000001 --json
   [ "$status" -eq 0 ]
+  [ "$(jq -r .submitted <<<"$output")" = "$(sqlite3 "$DIR/ledger.db" 'select submitted from segment where job_id = 1251')" ]
   split refund 1250_3 0.000001
   one_line_error
   split refund 1270 1
@@ -187,6 +188,28 @@ open_physics() {
   run as_nobody balance chemistry
   [ "$status" -eq 1 ]
   [[ $output == *"chemistry: not one of yours"* ]]
+}
+
+@test "an ordinary user's check passes over what is closed to him, and finds no fault in it" {
+  [ "$(id -u)" -eq 0 ] || skip "needs root"
+  local closed
+  chmod 755 "$DIR"
+  install -m 755 "$SMARKET" "$FAKE_SLURM" "$DIR"
+  mkdir -m 700 "$DIR/books"
+  echo "database = \"$DIR/books/ledger.db\";" >"$DIR/market.conf"
+  smarket account add physics
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"fine","usable":true}'
+  for closed in "$DIR/books" "$DIR/books/ledger.db"; do
+    run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$DIR/${FAKE_SLURM##*/}" "$DIR/smarket" check
+    [ "$status" -eq 0 ]
+    [[ $output == *"ledger       skipped  $DIR/books/ledger.db: only its owner and root may read the books"* ]]
+    [[ $output != *fault* && $output != *"Permission denied"* ]]
+    chmod 755 "$DIR/books"
+  done
+  chmod 600 "$DIR/market.conf"
+  run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$DIR/${FAKE_SLURM##*/}" "$DIR/smarket" check
+  [ "$status" -eq 0 ]
+  [[ $output == *"market.conf  skipped  $DIR/market.conf: only its owner and root may read it"* && $output != *fault* ]]
 }
 
 @test "a ledger made by root belongs to the owner of its folder" {

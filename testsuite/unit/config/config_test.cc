@@ -90,6 +90,8 @@ TEST(Config, DefaultsAreThoseOfTheStruct) {
   const Config defaults;
   EXPECT_EQ(config->mechanism, defaults.mechanism);
   EXPECT_EQ(config->slot, defaults.slot);
+  EXPECT_FALSE(config->bids_in_comment);
+  EXPECT_EQ(config->quiet, Quiet::kNone);
   EXPECT_EQ(config->cap_price, defaults.cap_price);
   EXPECT_TRUE(config->partitions.empty());
 }
@@ -109,7 +111,7 @@ TEST(Config, TheSeedIsNeverSaid) {
 
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
-mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled";
+mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
@@ -130,6 +132,8 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->currency, "SU");
   EXPECT_EQ(config->unbid, UnbidJobs::kRefuse);
   EXPECT_EQ(config->on_error, OnError::kUnbilled);
+  EXPECT_TRUE(config->bids_in_comment);
+  EXPECT_EQ(config->quiet, Quiet::kAccepted);
   EXPECT_EQ(config->no_funds, NoFunds::kWait);
   EXPECT_EQ(config->arrays, ArrayFunding::kPerTask);
   EXPECT_EQ(config->max_array_tasks, 5u);
@@ -201,6 +205,10 @@ TEST(Config, WrongKindsOfValues) {
 TEST(Config, ValuesOutOfRange) {
   expect_fault("mechanism = \"lottery\";", "2: mechanism: lottery: one of era, ");
   expect_fault("unbid = \"maybe\";", "2: unbid: maybe: one of best_effort, ");
+  expect_fault("comment = \"maybe\";", "2: comment: maybe: one of yes, ");
+  expect_fault("quiet = \"all\";", "2: quiet: all: one of none, ");
+  expect_fault("markets = ( { name = \"a\"; partitions = [ \"a\" ]; quiet = \"none\"; } );",
+               "2: markets[0].quiet: none: ");
   expect_fault("ends = { late = \"sometimes\"; };", "2: ends.late: sometimes: one of ");
   expect_fault("priority = 0;", "2: priority: 0: ");
   expect_fault("priority = -5;", "2: priority: -5: ");

@@ -121,5 +121,25 @@ TEST_F(Accounts, AStatementKeepsToItsWindow) {
   EXPECT_FALSE(ledger.entries("chem", 0, kNow).has_value());
 }
 
+// Every text that an administrator enters: statements are read line by line and as JSON.
+TEST_F(Accounts, NotesAndNamesAreTextOfOneLine) {
+  const std::string good = "na\u00efve, \"a|b\"";
+  for (const char* bad : {"two\nlines", "a\ttab", "\x1b[31m", "bad \xff", "\xc2\x85", "\x7f",
+                          "cut \xe2\x82", "\xed\xa0\x80"}) {
+    EXPECT_THAT(why(ledger.add_account("new", bad, kNow)), HasSubstr("the note: UTF-8")) << bad;
+    EXPECT_THAT(why(ledger.deposit("physics", credits("1"), bad, kNow)), HasSubstr("the note"));
+    EXPECT_THAT(why(ledger.withdraw("physics", credits("1"), bad, kNow)), HasSubstr("the note"));
+    EXPECT_THAT(why(ledger.transfer("physics", "chem", credits("1"), bad, kNow)),
+                HasSubstr("the note"));
+    EXPECT_THAT(why(ledger.refund("c1", 1, credits("1"), kWindow, false, bad, kNow)),
+                HasSubstr("the note"));
+    EXPECT_THAT(why(ledger.set_members("physics", {bad}, {})), HasSubstr("user name '"));
+    EXPECT_THAT(why(ledger.add_account(bad, "", kNow)), HasSubstr("account name '"));
+  }
+  must(ledger.add_account("new", good, kNow));
+  must(ledger.deposit("new", credits("1"), good, kNow));
+  EXPECT_EQ(ledger.entries("new", 0, kNow + 1)->at(0).note, good);
+}
+
 }  // namespace
 }  // namespace market::ledger::test

@@ -43,6 +43,24 @@ TEST_F(Payouts, OwnersGetTheirPartsOnce) {
   EXPECT_EQ(entries->at(0).note, "job 7 ran on its nodes");
 }
 
+// All were written long after their run had ended (kNow): the books were away.
+TEST_F(Payouts, WhatARunsEndBroughtCountsAtThatEnd) {
+  const Time late = kNow + 90'000;
+  apply_one(books, run(7, "10", {{"lab-a", credits("6")}}, "4"), late);
+  apply_one(books, run(8, "10", {}), late + 1);
+  must(books.refund("c1", 8, credits("1"), kWindow, false, "by hand", late + 1'000));
+  const auto owner = books.entries("lab-a", 0, late + 2'000);
+  ASSERT_EQ(owner->size(), 1u);
+  EXPECT_EQ(owner->at(0).time, kNow);
+  const auto payer = books.entries("physics", kNow, kNow + 1);
+  ASSERT_EQ(payer->size(), 4u) << "the deposit, both charges, and the refund by rule";
+  EXPECT_EQ(payer->at(2).kind, "refund");
+  EXPECT_EQ(payer->at(2).amount, credits("4"));
+  const auto by_hand = books.entries("physics", kNow + 1, late + 2'000);
+  ASSERT_EQ(by_hand->size(), 1u) << "counts when it was given, though right behind its charge";
+  EXPECT_EQ(by_hand->at(0).time, late + 1'000);
+}
+
 TEST_F(Payouts, AnAccountTwiceIsPaidTogetherAndAnUnknownOneNot) {
   EXPECT_EQ(apply_one(books, run(7, "10",
                                  {{"lab-a", credits("1")},

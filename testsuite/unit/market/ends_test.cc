@@ -145,6 +145,12 @@ TEST(Ends, BeforeTheStartIsFree) {
     cluster.advance(kStart + 90);
     EXPECT_EQ(cluster.balance("physics").posted, credits("1000"));
     EXPECT_EQ(cluster.balance("physics").liens, Money());
+    const ledger::Segment bill = cluster.bill(id);
+    const bool dropped = state == MARKET_JOB_DEADLINE;
+    EXPECT_EQ(bill.state, dropped ? "DEADLINE" : "VOIDED");
+    EXPECT_EQ(bill.note,
+              dropped ? "did not start before its deadline" : "CANCELLED before it started");
+    EXPECT_EQ(bill.elapsed, 0);
   }
 }
 
