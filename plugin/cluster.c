@@ -4,7 +4,7 @@
 #include "core/face/market.h"
 #include "plugin/convert.h"
 
-enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY };
+enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY, READ_AGAIN = 60 };
 
 static time_t told_nodes, told_partitions, told_reservations;
 static time_t read_at;  // when all that was last looked at
@@ -139,6 +139,25 @@ static bool texts_overwritten(void) {
   return overwritten;
 }
 
+static void read_qos(market_cluster_t* cluster, arena_t* arena) {
+  assoc_mgr_lock_t locks = {.qos = READ_LOCK};
+  const slurmdb_qos_rec_t* qos;
+  const char** names;
+  list_itr_t* each;
+
+  cluster->qos_enforced = accounting_enforce & ACCOUNTING_ENFORCE_QOS;
+  assoc_mgr_lock(&locks);
+  if (assoc_mgr_qos_list) {
+    names = arena_array(arena, list_count(assoc_mgr_qos_list), sizeof(*names));
+    each = list_iterator_create(assoc_mgr_qos_list);
+    while ((qos = list_next(each)))
+      if (qos->name) names[cluster->qos_count++] = arena_copy(arena, qos->name);
+    list_iterator_destroy(each);
+    cluster->qos = names;
+  }
+  assoc_mgr_unlock(&locks);
+}
+
 static void read_partitions(market_cluster_t* cluster, arena_t* arena) {
   market_partition_t* parts = arena_array(arena, list_count(part_list), sizeof(*parts));
   list_itr_t* each = list_iterator_create(part_list);
@@ -260,6 +279,8 @@ static uint64_t digest_of(const market_cluster_t* cluster) {
                     (cluster->associations_enforced + cluster->preempts_by_tier * 2 +
                      cluster->preempts_by_qos * 4 + cluster->texts_overwritten * 8);
 
+  digest = mix_number(digest, cluster->qos_enforced);
+  for (uint32_t i = 0; i < cluster->qos_count; i++) digest = mix_text(digest, cluster->qos[i]);
   for (uint32_t i = 0; i < cluster->node_count; i++) {
     const market_node_t* node = &cluster->nodes[i];
 
@@ -295,10 +316,11 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   market_cluster_t cluster = {0};
   uint64_t digest;
 
-  // Slurm stamps changes by the second: one more may have come in the second of the last look.
-  if (told_nodes == last_node_update && told_partitions == last_part_update &&
-      told_reservations == last_resv_update && read_at > last_node_update &&
-      read_at > last_part_update && read_at > last_resv_update)
+  // Slurm stamps changes by the second: one more may have come in the second of the last look. Of
+  // a change of a QOS it keeps no time.
+  if (now < read_at + READ_AGAIN && told_nodes == last_node_update &&
+      told_partitions == last_part_update && told_reservations == last_resv_update &&
+      read_at > last_node_update && read_at > last_part_update && read_at > last_resv_update)
     return;
   read_at = now;
   told_nodes = last_node_update;
@@ -308,6 +330,7 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   read_partitions(&cluster, arena);
   read_reservations(&cluster, now, arena);
   read_preemption(&cluster);
+  read_qos(&cluster, arena);
   cluster.texts_overwritten = texts_overwritten();
   cluster.associations_enforced = accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS;
   digest = digest_of(&cluster);

@@ -199,6 +199,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .user = job->user_name ? job->user_name : uid_to_string_cached(job->user_id),
       .account = job->account,
       .partition = job->partition,
+      .qos = job->qos_ptr ? job->qos_ptr->name : NULL,
       .note = note_of(job),
       .state_desc = job->state_desc,
       .resv_name = job->resv_name,

@@ -97,6 +97,25 @@ int eligibility_check(const job_desc_msg_t* request, uint32_t owner, uint32_t as
   return compat_check_limits(request, part, assoc, asker, message);
 }
 
+const char* eligibility_qos(uint32_t user, const char* account, const char* partition,
+                            const char* named, bool or_default, arena_t* arena) {
+  assoc_mgr_lock_t locks = {.qos = READ_LOCK};
+  slurmdb_qos_rec_t wanted = {.name = has_text(named) ? (char*)named : NULL}, *found = NULL;
+  slurmdb_assoc_rec_t* assoc = NULL;
+  const char* name = NULL;
+
+  if (!find_association(user, account, partition, &assoc)) assoc = NULL;
+  if (!assoc && or_default && !find_association(user, NULL, partition, &assoc)) assoc = NULL;
+  assoc_mgr_get_default_qos_info(assoc, &wanted);
+  assoc_mgr_lock(&locks);
+  if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) ==
+          SLURM_SUCCESS &&
+      found)
+    name = arena_copy(arena, found->name);
+  assoc_mgr_unlock(&locks);
+  return name;
+}
+
 market_accounts_t eligibility_own_accounts(uint32_t user, arena_t* arena) {
   assoc_mgr_lock_t locks = {.assoc = READ_LOCK};
   market_accounts_t own = {0};

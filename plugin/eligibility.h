@@ -21,6 +21,12 @@ int eligibility_check(const job_desc_msg_t* request, uint32_t owner, uint32_t as
 // Whether Slurm lets the user put jobs on the account, in the partition when one is given.
 bool eligibility_account(uint32_t user, const char* account, const char* partition);
 
+// The QOS that Slurm gives a job of the user: the one named as Slurm stores its name, else the
+// default of the association. NULL when it knows none of that name, or no QOS at all. Of an account
+// that the user has no association with, `or_default` takes the one of his default account.
+const char* eligibility_qos(uint32_t user, const char* account, const char* partition,
+                            const char* named, bool or_default, arena_t* arena);
+
 // The accounts that associations give the user, where Slurm enforces them; none otherwise.
 market_accounts_t eligibility_own_accounts(uint32_t user, arena_t* arena);
 

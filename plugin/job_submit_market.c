@@ -111,6 +111,10 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
   if (accepted && answer->note) note_submit(request, answer->note);
   if (accepted) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
+  if (accepted && answer->partition) {
+    xfree(request->partition);
+    request->partition = xstrdup(answer->partition);
+  }
   if (answer->verdict == MARKET_WAITING) request->priority = 0;
   return SLURM_SUCCESS;
 }
@@ -149,6 +153,53 @@ static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* op
   }
 }
 
+static bool names_several(const char* partitions) {
+  return partitions && strchr(partitions, ',');
+}
+
+// Where Slurm will not refuse a bid that names several partitions, and what it is there. Slurm's
+// code for the first one when it will refuse it everywhere.
+static int fill_ways(const job_desc_msg_t* request, uint32_t asker, arena_t* arena,
+                     market_submission_t* submission, char** message) {
+  char *names = arena_copy(arena, submission->partition), *name, *rest = NULL, *why = NULL;
+  market_way_t* ways = arena_array(arena, strlen(names), sizeof(*ways));
+  int first = SLURM_SUCCESS;
+
+  for (name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    job_desc_msg_t alone = *request;
+    market_way_t* way = &ways[submission->way_count];
+    char* text = NULL;
+    int code;
+
+    alone.partition = name;
+    code = eligibility_check(&alone, submission->uid, asker, name, &text);
+    if (code && !first) {
+      first = code;
+      why = text;
+      text = NULL;
+    }
+    xfree(text);
+    if (code) continue;
+    way->partition = name;
+    way->qos = eligibility_qos(submission->uid, request->account, name, request->qos, false, arena);
+    convert_requested_size(&alone, arena, &way->size);
+    submission->way_count++;
+  }
+  submission->ways = ways;
+  if (submission->way_count) first = SLURM_SUCCESS;
+  if (first && why) message_add(message, why);
+  xfree(why);
+  return first;
+}
+
+// Slurm's code for a bid that it will refuse after the market.
+static int check_bid(const job_desc_msg_t* request, uint32_t asker, arena_t* arena,
+                     market_submission_t* submission, char** message) {
+  if (names_several(submission->partition))
+    return fill_ways(request, asker, arena, submission, message);
+  return eligibility_check(request, submission->uid, asker, submission->partition, message);
+}
+
 static int answer_closed(const bid_options_t* options, char** message) {
   message_add(message,
               options->query
@@ -170,10 +221,15 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
   if (code) return code;
   fill(request, uid, options, arena, &submission);
   if (options->budget || options->value) {
-    code = eligibility_check(request, submission.uid, uid, submission.partition, message);
+    code = check_bid(request, uid, arena, &submission, message);
     if (code) return code;
   }
-  if (options_any(options)) fill_accounts(request, options, arena, &submission);
+  if (options_any(options)) {
+    fill_accounts(request, options, arena, &submission);
+    // smarket's questions come with an account that need not be one.
+    submission.qos = eligibility_qos(submission.uid, request->account, submission.partition,
+                                     request->qos, options->query, arena);
+  }
   buffer = xmalloc_nz(MARKET_TEXT_MAX);
   market_submit(&submission, time(NULL), buffer, MARKET_TEXT_MAX, &answer);
   if (answer.verdict == MARKET_CLOSED && (options_any(options) || options->in_closed_comment))
@@ -243,6 +299,10 @@ static int judge_change(const job_desc_msg_t* change, const job_record_t* job, u
       !eligibility_account(job->user_id, change->account,
                            job->part_ptr ? job->part_ptr->name : NULL))
     return ESLURM_INVALID_ACCOUNT;
+  if (change->qos)
+    asked.qos =
+        eligibility_qos(job->user_id, change->account ? change->account : job->account,
+                        job->part_ptr ? job->part_ptr->name : NULL, change->qos, false, &arena);
   asked.resized = convert_changed_size(change, job, &arena, &asked.size);
   code = ask_about(&asked, job, message);
   arena_free(&arena);

@@ -127,6 +127,7 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   quote_verb->add_option("-t,--time", quoted.time_limit, "Time limit")->envname("SBATCH_TIMELIMIT");
   quote_verb->add_option("-p,--partition", quoted.partition, "Partition")
       ->envname("SBATCH_PARTITION");
+  quote_verb->add_option("-q,--qos", quoted.qos, "QOS")->envname("SBATCH_QOS");
   quote_verb->add_option("-A,--account", quoted.account, "Account")->envname("SBATCH_ACCOUNT");
   quote_verb->add_option("-b,--begin", quoted.begin, "Not before this time");
   quote_verb->add_option("--deadline", quoted.deadline, "To be done by this time");

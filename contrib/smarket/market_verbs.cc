@@ -70,13 +70,15 @@ Result<nlohmann::json> quote_query(const QuoteArguments& arguments) {
   if (!begin) return tl::make_unexpected(begin.error());
   const auto deadline = instant_of("--deadline", arguments.deadline);
   if (!deadline) return tl::make_unexpected(deadline.error());
-  return nlohmann::json{{"verb", "quote"},
-                        {"size", json_of(*size)},
-                        {"time_limit_s", *time_limit},
-                        {"begin", *begin},
-                        {"deadline", *deadline},
-                        {"partition", arguments.partition},
-                        {"account", arguments.account}};
+  nlohmann::json query = {{"verb", "quote"},
+                          {"size", json_of(*size)},
+                          {"time_limit_s", *time_limit},
+                          {"begin", *begin},
+                          {"deadline", *deadline},
+                          {"partition", arguments.partition},
+                          {"account", arguments.account}};
+  if (!arguments.qos.empty()) query["qos"] = arguments.qos;
+  return query;
 }
 
 /// "1234" or "12_3".

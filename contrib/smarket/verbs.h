@@ -27,7 +27,7 @@ struct RefundArguments {
 
 struct QuoteArguments {
   SizeArguments size;
-  std::string time_limit, begin, deadline, partition, account;
+  std::string time_limit, begin, deadline, partition, account, qos;
 };
 
 struct RebidArguments {

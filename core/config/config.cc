@@ -9,6 +9,7 @@
 #include "core/config/owners_section.h"
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
+#include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -30,6 +31,7 @@ constexpr double kLargestWeight = 1e6;
 constexpr double kHighestFactor = 1000;
 constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr std::size_t kLongestSeed = 256;
+constexpr const char* kQos = "qos";  // Slurm takes its names without regard to case
 constexpr Time kMostSlots = 100'000;
 
 template <class Enum>
@@ -184,22 +186,28 @@ void read_prices(Section& root, MarketSettings& config) {
   prices->refuse_unknown_keys();
 }
 
-// What multiplies the prices of a partition.
-void read_rates(Section& section, MarketSettings& market) {
-  if (!section.has("rates")) return;
-  market.rates.clear();
-  for (Section& entry : section.groups("rates")) {
-    std::string partition;
+// A list of names with what multiplies their prices; `named` is the key of the name.
+void read_factors(Section& section, const char* key, const char* named, const char* allowed,
+                  std::map<std::string, double, std::less<>>& factors) {
+  if (!section.has(key)) return;
+  factors.clear();
+  for (Section& entry : section.groups(key)) {
+    std::string name;
     double factor = 0;
-    entry.text("partition", partition);
+    entry.text(named, name);
     entry.decimal("factor", kHighestFactor, factor);
-    if (!is_plain_text(partition, 256) || market.rates.contains(partition))
-      entry.fault("partition", "the name of a partition, each once");
+    if (std::string_view(key) == kQos) name = lower_case(name);
+    if (!is_plain_text(name, 256) || factors.contains(name)) entry.fault(named, allowed);
     if (!entry.has("factor") || factor <= 0)
       entry.fault("factor", fmt::format("above 0 and at most {}, such as \"1.5\"", kHighestFactor));
     entry.refuse_unknown_keys();
-    market.rates.emplace(std::move(partition), factor);
+    factors.emplace(std::move(name), factor);
   }
+}
+
+void read_rates(Section& section, MarketSettings& market) {
+  read_factors(section, "rates", "partition", "the name of a partition, each once", market.rates);
+  read_factors(section, kQos, "name", "the name of a QOS, each once", market.qos);
 }
 
 void read_contracts(Section& root, MarketSettings& config) {
@@ -268,6 +276,11 @@ double MarketSettings::weight_of(std::string_view tres) const {
 double MarketSettings::rate_of(std::string_view partition) const {
   const auto rate = rates.find(partition);
   return rate == rates.end() ? 1 : rate->second;
+}
+
+double MarketSettings::qos_factor(std::string_view wanted) const {
+  const auto factor = qos.find(wanted);
+  return factor == qos.end() ? 1 : factor->second;
 }
 
 bool MarketSettings::trades(std::string_view partition) const {

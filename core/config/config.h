@@ -97,6 +97,10 @@ struct MarketSettings {
   std::map<std::string, double, std::less<>> rates;
   double rate_of(std::string_view partition) const;
 
+  /// What multiplies posted prices, by QOS in small letters; of those that are missing: 1.
+  std::map<std::string, double, std::less<>> qos;
+  double qos_factor(std::string_view wanted) const;
+
   std::map<std::string, NodeOwner, std::less<>> owners;  ///< by node; those of the site are missing
 
   std::vector<ResourceConfiguration> configurations;

@@ -96,10 +96,11 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
   if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
     text += fmt::format(
-        "\nprice {} = {} billing-hours × {:.4f} ({}); lien {} on {}; promised by {}",
+        "\nprice {} = {} billing-hours × {:.4f} ({}{}{}); lien {} on {}; promised by {}",
         job->terms.price.to_string(), short_number(hours),
         hours > 0 ? job->terms.price.credits() / hours : 0.0, job->terms.rule,
-        job->lien.to_string(), job->bid.account, format_time_short(job->terms.promised_end, now));
+        job->terms.markup.empty() ? "" : ", ", job->terms.markup, job->lien.to_string(),
+        job->bid.account, format_time_short(job->terms.promised_end, now));
   }
   Json answer{{"ok", true},
               {"text", text},
@@ -115,6 +116,7 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
     answer["start"] = job->terms.start;
     answer["completes"] = job->terms.promised_end;
   }
+  if (!job->terms.markup.empty()) answer["markup"] = job->terms.markup;
   if (!job->texts.budget.empty()) answer["budget"] = job->texts.budget;
   if (!job->texts.value.empty()) answer["value"] = job->texts.value;
   return answer;

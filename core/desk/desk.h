@@ -23,6 +23,8 @@ class Desk {
 
  private:
   using Json = nlohmann::ordered_json;
+  Json quote_in(const std::string& named_partition, const Json& ask,
+                const market_submission_t& asker, Time now);
   Json query_quote(const Json& ask, const market_submission_t& asker, Time now);
   Json quote_table(const Request& request, Time deadline, const std::string& account,
                    Time now) const;
@@ -36,6 +38,7 @@ class Desk {
   Json query_markets(Time now) const;
   void add_price_level(const Exchange& exchange, Time now, Json& market) const;
   bool share_nodes(const Partition& a, const Partition& b) const;
+  void add_qos_risks(const Exchange& exchange, std::vector<std::string>& risks) const;
   void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
   /// Settings of Slurm with which promises cannot be kept or told, for smarket check.
   std::vector<std::string> risks() const;

@@ -66,8 +66,28 @@ void take_default_memory(const market_size_t& asker, SizeOptions& size) {
 
 }  // namespace
 
+// Of several partitions a quote of each.
 Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
-  const auto partition = admission_.check_partition(text_of(ask, "partition"));
+  const std::string named = text_of(ask, "partition");
+  if (named.find(',') == std::string::npos) return quote_in(named, ask, asker, now);
+  Json quotes = Json::array();
+  std::string text;
+  bool any = false;
+  for (const std::string& name : names_of(named)) {
+    Json quote = quote_in(name, ask, asker, now);
+    any = any || quote["ok"] == true;
+    quote["partition"] = name;
+    text += fmt::format("{}partition {}\n{}", text.empty() ? "" : "\n\n", printable(name),
+                        quote.value(quote["ok"] == true ? "text" : "error", ""));
+    quotes.push_back(std::move(quote));
+  }
+  if (!any) return failure(quotes.empty() ? "no partition is named" : quotes[0].value("error", ""));
+  return Json{{"ok", true}, {"partitions", std::move(quotes)}, {"text", std::move(text)}};
+}
+
+Json Desk::quote_in(const std::string& named_partition, const Json& ask,
+                    const market_submission_t& asker, Time now) {
+  const auto partition = admission_.check_partition(named_partition);
   if (!partition) return failure(partition.error().text);
   const auto limit =
       admission_.check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
@@ -76,6 +96,7 @@ Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time n
   if (!limit) return failure(limit.error().text);
   Request request;
   request.partition = (*partition)->name;
+  request.qos = lower_case(ask.contains("qos") ? text_of(ask, "qos") : or_empty(asker.qos));
   request.duration = *limit;
   Time begin = 0, deadline = 0;
   for (const auto& [key, time] : {std::pair{"begin", &begin}, std::pair{"deadline", &deadline}}) {
@@ -165,12 +186,13 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
                         row.choice.price.to_string(), per_unit, row.note.empty() ? "" : "   ",
                         row.note);
   }
+  const std::string markup = exchange.markup_of(request);
   const bool sums = settings.billing_rule == BillingRule::kSum;
-  text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours; total {}; floor {}, cap {}",
+  text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours{}{}; total {}; floor {}, cap {}",
                       exchange.rule(), short_number(billing), sums ? "sum" : "max_tres",
                       time_limit_text(request.duration), short_number(billing * hours),
-                      cheapest.to_string(), short_number(settings.floor_price),
-                      short_number(settings.cap_price));
+                      markup.empty() ? "" : "; ", markup, cheapest.to_string(),
+                      short_number(settings.floor_price), short_number(settings.cap_price));
   Json answer{{"ok", true},
               {"rows", table},
               {"rule", exchange.rule()},
@@ -179,6 +201,7 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
               {"hours", hours},
               {"floor", short_number(settings.floor_price)},
               {"cap", short_number(settings.cap_price)}};
+  if (!markup.empty()) answer["markup"] = markup;
   if (!account.empty()) {
     const Money available = site_.accounts.available(account);
     answer["account"] = account;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Settings of Slurm with which promises cannot be kept or told, for smarket check.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -48,6 +49,29 @@ void Desk::add_risks_of(const Partition& sold, std::vector<std::string>& risks) 
   }
 }
 
+// Of a market with posted prices and a list of QOS.
+void Desk::add_qos_risks(const Exchange& exchange, std::vector<std::string>& risks) const {
+  const MarketSettings& settings = exchange.settings;
+  if (settings.qos.empty() || !exchange.promises()) return;
+  const std::string of = site_.exchanges.size() > 1 ? " of market " + settings.name : "";
+  std::vector<std::string> unnamed;
+  for (const std::string& name : site_.cluster.qos()) {
+    if (!settings.qos.contains(name)) unnamed.push_back(name);
+  }
+  if (!unnamed.empty()) {
+    risks.push_back(fmt::format("market.conf: qos{} does not name {}: prices are multiplied by 1",
+                                of, fmt::join(unnamed, ", ")));
+  }
+  const auto cheaper = std::find_if(settings.qos.begin(), settings.qos.end(),
+                                    [](const auto& entry) { return entry.second < 1; });
+  if (cheaper != settings.qos.end() && !site_.cluster.qos_enforced()) {
+    risks.push_back(
+        fmt::format("AccountingStorageEnforce lacks qos: anybody may name QOS {}, whose factor{} "
+                    "is {}",
+                    cheaper->first, of, short_number(cheaper->second)));
+  }
+}
+
 std::vector<std::string> Desk::risks() const {
   std::vector<std::string> risks;
   if (site_.cluster.texts_overwritten()) risks.emplace_back(kTextsOverwritten);
@@ -64,6 +88,7 @@ std::vector<std::string> Desk::risks() const {
                                   market.empty() ? "" : " of market " + market));
     }
   }
+  for (const auto& exchange : site_.exchanges) add_qos_risks(*exchange, risks);
   const auto promises = [this](const Partition& partition) {
     return site_.trades(partition.name) && site_.exchange_of(partition.name).promises();
   };

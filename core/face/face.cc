@@ -228,7 +228,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   const bool is_bid =
       submission->budget != nullptr || submission->value != nullptr || submission->query != nullptr;
   std::uint64_t ticket = 0;
-  *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr};
+  *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr, nullptr};
   const bool is_open = with_market("market_submit", false, [&](market::LockedMarket& market) {
     // Should the market fail, a bid is refused and a job without one goes its way.
     answer->verdict = is_bid ? MARKET_REJECTED : MARKET_NO_BID;
@@ -237,10 +237,12 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     if (made.note.size() >= MARKET_NOTE_MAX) throw std::length_error("the note is too long");
     const char* note = made.note.empty() ? nullptr : put(made.note, buffer, size);
     const char* account = made.account.empty() ? nullptr : put(made.account, buffer, size);
+    const char* partition = made.partition.empty() ? nullptr : put(made.partition, buffer, size);
     const bool is_json = made.verdict == MARKET_ANSWERED;
     answer->text = is_json ? put(made.text, buffer, size) : put_lines(made.text, buffer, size);
     answer->note = note;
     answer->account = account;
+    answer->partition = partition;
     answer->verdict = made.verdict;
     ticket = made.ticket;
     return true;

@@ -33,7 +33,8 @@ Answer again(const std::string& why) {
 Answer Admission::submit(const market_submission_t& submission, Time now) {
   if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
   if (!site_.ready()) return unavailable();
-  auto draft = check(submission, now);
+  const bool names_several = or_empty(submission.partition).find(',') != std::string_view::npos;
+  auto draft = names_several ? check_several(submission, now) : check(submission, now);
   if (!draft) return refuse(draft.error().text);
   if (!site_.accounts.has_room_for(site_.jobs.live() + draft->tasks)) return no_room();
   if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return again(*why);
@@ -77,7 +78,7 @@ Answer Admission::without_bid(const market_submission_t& submission) const {
 
 Result<const Partition*> Admission::check_partition(std::string_view names) const {
   if (names.find(',') != std::string_view::npos) {
-    return fail(fmt::format("a job with a bid goes to one partition, not to {}", printable(names)));
+    return fail(fmt::format("name one partition, not {}", printable(names)));
   }
   const Partition* partition = site_.cluster.find_partition(names);
   if (partition == nullptr) {
@@ -173,6 +174,7 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
 
   Request& request = draft.bid.request;
   request.partition = (*partition)->name;
+  request.qos = lower_case(or_empty(submission.qos));
   const auto limit = check_time_limit(submission.time_limit_min, **partition);
   if (!limit) return tl::unexpected(limit.error());
   request.duration = *limit;
@@ -309,6 +311,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   note.token = provisional.token;
   note.account = account;
   note.rule = first.rule;
+  note.markup = first.markup;
   // Should everything be forgotten before the tasks are seen, nobody pays too much.
   note.price = cheapest;
   note.free_after = free_after;
@@ -325,6 +328,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   provisional.comes_held = answer.verdict == MARKET_WAITING;
   answer.note = write_note(note);
   if (draft.set_account) answer.account = account;
+  if (draft.set_partition) answer.partition = draft.bid.request.partition;
   if (funded > 0) {
     answer.text =
         fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",

@@ -34,6 +34,9 @@ class Admission {
   Answer no_room() const;
   Answer without_bid(const market_submission_t& submission) const;
   Result<Draft> check(const market_submission_t& submission, Time now) const;
+  Result<Draft> check_several(const market_submission_t& submission, Time now) const;
+  Result<void> check_mix(const std::vector<std::string>& names) const;
+  Draft cheapest(std::vector<Draft> drafts, Time now) const;
   Answer decide(Draft draft, Time now);
   std::string refusal_of(const Draft& draft, const Group& group, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);

@@ -14,6 +14,7 @@ struct Answer {
   market_verdict verdict = MARKET_NO_BID;
   std::string text, note, account;
   std::uint64_t ticket = 0;  ///< for submission_over(); 0: nothing was set aside
+  std::string partition{};   ///< where the job goes, of several it named
 };
 
 /// What is to be written on a job whose run ended; the strings of market_ended_t.

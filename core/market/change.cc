@@ -45,6 +45,7 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
     if (!partition) return partition.error().text;
     request.partition = (*partition)->name;
   }
+  if (change.qos != nullptr) request.qos = lower_case(change.qos);
   if (change.time_limit_min != 0) {
     const Partition* partition = site_.cluster.find_partition(request.partition);
     if (partition == nullptr) return "its partition is gone";
@@ -80,8 +81,11 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   const MarketSettings& settings = site_.exchange_of(request).settings;
   const Time begin = std::min(change.begin, now + 2 * settings.horizon);  // later is as hopeless
   request.earliest = std::max({request.earliest, begin, now});
+  const Exchange& exchange = site_.exchange_of(request);
+  const bool new_factor =
+      exchange.qos_factor(request.qos) != exchange.qos_factor(job.bid.request.qos);
   const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
-                        change.resized || new_account || change.deadline != 0 ||
+                        change.resized || new_account || change.deadline != 0 || new_factor ||
                         change.begin > job.terms.start;
   if (!repriced || job.phase == Phase::kWaiting) return std::nullopt;
   if (request.earliest + request.duration > request.deadline) {

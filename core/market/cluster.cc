@@ -7,6 +7,7 @@
 #include "core/market/convert.h"
 #include "core/market/slurm_count.h"
 #include "core/market/text.h"
+#include "core/util/account_name.h"
 
 namespace market {
 namespace {
@@ -164,6 +165,10 @@ bool Cluster::update(const market_cluster_t& told, Time now) {
   book_foreign(told, now);
   preempts_by_tier_ = told.preempts_by_tier;
   preempts_by_qos_ = told.preempts_by_qos;
+  qos_.clear();
+  for (std::uint32_t i = 0; i < told.qos_count; ++i)
+    qos_.push_back(lower_case(or_empty(told.qos[i])));
+  qos_enforced_ = told.qos_enforced;
   texts_overwritten_ = told.texts_overwritten;
   known_ = places_due_ = true;
   return moved;

@@ -47,6 +47,9 @@ class Cluster {
   bool preempts_in(std::string_view partition) const;
   bool preempts_by_tier() const { return preempts_by_tier_; }
   bool preempts_by_qos() const { return preempts_by_qos_; }
+  /// The names of all QOS, in small letters.
+  const std::vector<std::string>& qos() const { return qos_; }
+  bool qos_enforced() const { return qos_enforced_; }
   /// A job_submit plugin after ours replaces what users are told.
   bool texts_overwritten() const { return texts_overwritten_; }
 
@@ -89,6 +92,8 @@ class Cluster {
   Bookings bookings_;
   std::vector<Partition> partitions_;
   bool preempts_by_tier_ = false, preempts_by_qos_ = false, texts_overwritten_ = false;
+  std::vector<std::string> qos_;
+  bool qos_enforced_ = false;
   std::vector<Held> foreign_busy_;
   std::vector<std::string> foreign_keys_;
   std::unordered_map<std::uint32_t, OtherRun> others_;

@@ -26,6 +26,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.start = job.terms.start;
   note.end = job.terms.promised_end;
   note.free_after = job.terms.free_after;
+  note.markup = job.terms.markup;
   note.submitted = job.bid_made;
   note.waiting = job.phase == Phase::kWaiting || job.unbilled;
   note.budget = job.texts.budget;
@@ -46,14 +47,23 @@ std::string Confirmation::note_of(const Job& job) const {
 
 // Whether two requests differ in nothing that has a price.
 bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
-  const MarketSettings& settings = site_.exchange_of(a).settings;
+  const Exchange& exchange = site_.exchange_of(a);
+  const MarketSettings& settings = exchange.settings;
   const auto priced = [&settings](Tres tres) {
     if (settings.configurations.empty())
       std::erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
     return tres;
   };
   return a.duration == b.duration && a.partition == b.partition &&
+         exchange.qos_factor(a.qos) == exchange.qos_factor(b.qos) &&
          priced(a.demand.tres) == priced(b.demand.tres);
+}
+
+bool Confirmation::has_other_price(const Job& job, const market_job_t& seen) const {
+  const std::string& sold = job.bid.request.qos;
+  if (or_empty(seen.qos) == sold) return false;
+  const Exchange& exchange = site_.exchange_of(job);
+  return exchange.qos_factor(lower_case(or_empty(seen.qos))) != exchange.qos_factor(sold);
 }
 
 namespace {
@@ -66,6 +76,7 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
                                          bool new_shape) const {
   Request request = before;
   if (!or_empty(seen.partition).empty()) request.partition = seen.partition;
+  request.qos = lower_case(or_empty(seen.qos));
   if (seen.time_limit_min != 0) request.duration = static_cast<Time>(seen.time_limit_min) * 60;
   if (new_shape) {
     auto demand = site_.demand_for(size_options(seen.size), request.partition);
@@ -86,7 +97,7 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   job.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
   const auto worth = parse_worth(note.budget, note.value);
   job.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
-  job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after};
+  job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after, note.markup};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
@@ -161,7 +172,8 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.lien = segment.quoted;
     old.lien_account = old.bid.account = segment.account;
     old.terms =
-        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism};
+        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism, 0,
+              note.markup};
     old.bid.request.partition = segment.partition;
     if (!old.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.
@@ -301,7 +313,9 @@ void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
   const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
                          ? most
                          : Money::from_credits(list.credits.front()).value_or(most);
-  job.terms.price = std::clamp(asked, std::min(job.terms.price, most), most);
+  const Money told = job.terms.price;
+  job.terms.price = std::clamp(asked, std::min(told, most), most);
+  if (job.terms.price != told) job.terms.markup = site_.exchange_of(at_once).markup_of(at_once);
   site_.set_lien(job, job.terms.price);
 }
 

@@ -26,6 +26,8 @@ class Confirmation {
   Job* welcome(const market_job_t& seen, Time now);
   void take_task(Job& job, Provisional& provisional);
   bool same_price_basis(const Request& a, const Request& b) const;
+  /// Whether Slurm has the job in a QOS of another factor than the one it was sold in.
+  bool has_other_price(const Job& job, const market_job_t& seen) const;
   void recall(Job& job, const Note& note, const market_job_t& seen);
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);

@@ -9,6 +9,7 @@
 #include "core/market/posted_exchange.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
+#include "core/market/text.h"
 #include "core/mechanism/billing.h"
 #include "core/mechanism/table.h"
 
@@ -48,6 +49,11 @@ Money Exchange::most_it_costs(const Bid& bid) const {
 double Exchange::worth_at(const Bid& bid, Time bid_made, Time end) const {
   if (!bid.worth.value) return most_it_costs(bid).credits();
   return is_priced() ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
+}
+
+std::string Exchange::markup_of(const Request& request) const {
+  const double factor = qos_factor(request.qos);
+  return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos, short_number(factor));
 }
 
 Wish Exchange::wish_for(const Bid& bid, Time bid_made) const {

@@ -65,8 +65,12 @@ class Exchange {
   virtual std::uint64_t priced() const { return 0; }
 
   // ---- offers
-  /// What the rule asks, times the rate of the partition.
+  /// What the rule asks, times the rate of the partition and the factor of the QOS.
   virtual PriceList price_list(const Request&, Time /*now*/) const { return {}; }
+  /// What multiplies the prices of a QOS; 1 in an auction.
+  virtual double qos_factor(std::string_view /*qos*/) const { return 1; }
+  /// The same for people, "QOS high × 2"; "" where it multiplies by 1.
+  std::string markup_of(const Request& request) const;
   /// The best start for sale that also has a place.
   virtual Found find(const Request&, const Wish&, Time /*now*/) const { return {}; }
   /// Nothing where prices are posted.

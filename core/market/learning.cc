@@ -26,6 +26,11 @@ Time wanted_end(const Bid& bid, Time bid_made) {
   return bid_made + (bid.worth.value->drop + bid.worth.value->zero) / 2;
 }
 
+// The ledger knows no QOS: it keeps what the bid is worth at the prices that no QOS multiplies.
+double without_qos(const MarketSettings& settings, const Request& request, double credits) {
+  return credits / settings.qos_factor(request.qos);
+}
+
 std::string confirmed_id(const Job& job) {
   return fmt::format("{}:{}", job.token, job.id);
 }
@@ -58,7 +63,8 @@ void Lessons::teach(Job& job, Time now) {
   ledger::RecordBid record = lesson_of(job.bid, job.bid_made, now);
   const Money most = job.terms.price + std::max(Money(), site_.accounts.available(job.bid.account));
   record.id = confirmed_id(job);
-  record.bid.value = std::min(worth_of(job.bid.worth), most).credits();
+  record.bid.value = without_qos(site_.exchange_of(job).settings, job.bid.request,
+                                 std::min(worth_of(job.bid.worth), most).credits());
   record.accepted = true;
   record.price = job.terms.price;
   site_.accounts.record(std::move(record));
@@ -75,13 +81,16 @@ void Lessons::teach_refused(const Draft& draft, Money needed, Time now) {
     largest_refused_.clear();
   }
   double& largest = largest_refused_[draft.bid.uid];
-  if (value <= largest) return;
-  largest = value;
+  const Request& request = draft.bid.request;
+  const MarketSettings& settings = site_.exchange_of(request).settings;
+  const double listed = without_qos(settings, request, value);
+  if (listed <= largest) return;
+  largest = listed;
   ledger::RecordBid record = lesson_of(draft.bid, now, now);
-  record.bid.value = value;
+  record.bid.value = listed;
   for (auto& [name, amount] : record.bid.tres) amount *= draft.tasks;
   record.price = needed;
-  record.could_spend = could_spend;
+  record.could_spend = money_of(without_qos(settings, request, could_spend.credits()));
   site_.accounts.record(std::move(record));
 }
 

@@ -66,6 +66,7 @@ std::string write_note(const Note& note) {
   inner["start"] = note.start;
   inner["end"] = note.end;
   if (note.free_after != 0) inner["free_after"] = note.free_after;
+  if (!note.markup.empty()) inner["markup"] = note.markup;
   inner["submitted"] = note.submitted;
   if (!note.budget.empty()) inner["budget"] = note.budget;
   if (!note.value.empty()) inner["value"] = note.value;
@@ -115,6 +116,7 @@ std::optional<Note> read_note(std::string_view text) {
   note.rule = text_of(inner, "rule");
   note.budget = text_of(inner, "budget");
   note.value = text_of(inner, "value");
+  note.markup = text_of(inner, "markup");
   note.seats = text_of(inner, "seats");
   note.start = time_of(inner, "start");
   note.end = time_of(inner, "end");

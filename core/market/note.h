@@ -23,6 +23,7 @@ struct Note {
   Money price;          ///< accepted: the price; ended: what was quoted
   Time start = 0;       ///< planned start
   Time end = 0;         ///< promised completion
+  std::string markup;   ///< what multiplied the posted price, for people
   Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
   Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
   std::string seats;    ///< the planned place, when it is short enough to be kept; see seats.h

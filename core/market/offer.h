@@ -44,7 +44,7 @@ struct Draft {
   BidTexts texts;
   std::string user;
   std::uint32_t tasks = 1, throttle = 0;
-  bool set_account = false;
+  bool set_account = false, set_partition = false;
   bool held = false, array = false;
   Time wanted_deadline = 0;  // as the user gave it; 0: none
 };
@@ -60,6 +60,7 @@ struct Group {
 struct Trial {
   Money dearest;
   Time last_start = 0;
+  Money total;  // of all tasks
 };
 
 /// A run's end as the books and its user will see it.

@@ -136,7 +136,7 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
   job.begin = seen.begin;
   job.deadline = seen.deadline;
-  if (fingerprint != job.fingerprint || later_begin) {
+  if (fingerprint != job.fingerprint || later_begin || confirmation_.has_other_price(job, seen)) {
     job.fingerprint = fingerprint;
     confirmation_.changed(job, seen, now);
   }
@@ -156,7 +156,8 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
 
 void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
-  if (is_first && job.owner_changed && fingerprint_of(seen) != job.fingerprint)
+  if (is_first && job.owner_changed &&
+      (fingerprint_of(seen) != job.fingerprint || confirmation_.has_other_price(job, seen)))
     confirmation_.buy_running(job, seen, now);
   Exchange& exchange = site_.exchange_of(job);
   const Time slack = exchange.settings.start_slack;

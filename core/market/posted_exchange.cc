@@ -30,9 +30,9 @@ Time free_after_of(const PriceList& list, std::size_t start) {
 
 PriceList PostedExchange::price_list(const Request& request, Time now) const {
   PriceList list = prices_.prices(request, now);
-  const double rate = settings.rate_of(request.partition);
-  if (rate == 1) return list;
-  for (double& credits : list.credits) credits *= rate;
+  const double factor = settings.rate_of(request.partition) * qos_factor(request.qos);
+  if (factor == 1) return list;
+  for (double& credits : list.credits) credits *= factor;
   return list;
 }
 
@@ -147,8 +147,12 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
     group.total += last.price;
     const bool funded = group.total <= available;
     if (!funded && per_task) group.total -= last.price;
-    Terms terms{last.price, last.start, last.start + busy, std::string(rule()),
-                found.choice->free_after};
+    Terms terms{last.price,
+                last.start,
+                last.start + busy,
+                std::string(rule()),
+                found.choice->free_after,
+                markup_of(request)};
     if (funded) {
       site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
                                     terms.promised_end);
@@ -170,13 +174,13 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
     const Found found = find(draft.bid.request, wish, now);
     if (!found.choice || !affordable(draft.bid, now, *found.choice)) return std::nullopt;
     if (must_pay && found.choice->price > available) return std::nullopt;
-    return Trial{found.choice->price, found.choice->start};
+    return Trial{found.choice->price, found.choice->start, found.choice->price};
   }
   const std::string token = "trial";
   Group group = place_tasks(draft, token, wish, now);
   std::optional<Trial> trial;
   if (!group.missing && (!must_pay || group.total <= available)) {
-    trial = Trial{group.dearest, 0};
+    trial = Trial{group.dearest, 0, group.total};
     for (const Provisional::Task& task : group.tasks)
       trial->last_start = std::max(trial->last_start, task.terms.start);
   }
@@ -215,9 +219,14 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     hold(job, cause, price, now);
     return false;
   }
-  job.terms = Terms{price, found.choice->start,
+  const bool is_as_told = job.told && price == job.terms.price;
+  std::string markup = is_as_told ? job.terms.markup : markup_of(request);
+  job.terms = Terms{price,
+                    found.choice->start,
                     found.choice->start + request.duration + settings.start_slack,
-                    std::string(rule()), found.choice->free_after};
+                    std::string(rule()),
+                    found.choice->free_after,
+                    std::move(markup)};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;

@@ -24,6 +24,7 @@ class PostedExchange final : public Exchange {
   std::uint64_t priced() const override { return prices_.priced(); }
 
   PriceList price_list(const Request& request, Time now) const override;
+  double qos_factor(std::string_view qos) const override { return settings.qos_factor(qos); }
   Found find(const Request& request, const Wish& wish, Time now) const override;
   Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) override;
   std::optional<Trial> try_out(const Draft& draft, const Wish& wish, Time now) override;

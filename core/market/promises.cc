@@ -11,6 +11,7 @@
 #include "core/market/convert.h"
 #include "core/market/settlement.h"
 #include "core/market/text.h"
+#include "core/util/account_name.h"
 
 namespace market {
 namespace {
@@ -118,6 +119,8 @@ void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
       return;
     }
   }
+  // Of another QOS that Slurm took it keeps the price told.
+  job.bid.request.qos = lower_case(or_empty(seen.qos));
   site_.set_lien(job, job.terms.price);
   site_.lessons.teach(job, now);
 }

@@ -75,6 +75,7 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
   note.token = job.token;
   note.account = job.bid.account;
   note.rule = job.terms.rule;
+  note.markup = job.terms.markup;
   note.price = job.terms.price;
   note.charged = charged;
   note.refunded = refunded;
@@ -215,7 +216,8 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   segment.charged = bill.charged;
   segment.refunded = bill.refunded;
   if (job.unbilled) segment.quoted = Money();
-  if (bill.late) segment.note = "late";
+  segment.note = job.terms.markup;
+  if (bill.late) segment.note = segment.note.empty() ? "late" : "late, " + segment.note;
   if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;

@@ -23,6 +23,7 @@ struct Terms {
   std::string rule;       ///< name and version of the rule that made the price
   /// The ex-post price of a late run: all until then, nothing after. 0: the rule `late` decides.
   Time free_after = 0;
+  std::string markup{};  ///< what multiplied the posted price, for people; empty: nothing
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }

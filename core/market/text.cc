@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace market {
 namespace {
 
@@ -48,6 +50,19 @@ std::string time_limit_text(Time seconds) {
   const std::string rest = fmt::format("{:02}:{:02}", seconds / 60 % 60, seconds % 60);
   if (days > 0) return fmt::format("{}-{:02}:{}", days, hours, rest);
   return fmt::format("{}:{}", hours, rest);
+}
+
+// Empty ones are nobody's, as for Slurm.
+std::vector<std::string> names_of(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, comma);
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      names.emplace_back(name);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
 }
 
 }  // namespace market

@@ -4,10 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/words/bid.h"
 
 namespace market {
+
+/// The names in a comma list, each once and in their order.
+std::vector<std::string> names_of(std::string_view list);
 
 /// `text` with everything but printable ASCII replaced by '?', cut to `limit` characters with "..."
 /// at the end.

@@ -20,6 +20,7 @@ using Time = std::int64_t;
 /// (invariant 1).
 struct Request {
   std::string partition;
+  std::string qos;  ///< in small letters; empty: none
   Demand demand;
   Time earliest = 0;  ///< not before (--begin, else now)
   Time deadline = 0;  ///< must have ended by (exclusive); the market fills in earliest + horizon

@@ -103,6 +103,9 @@ typedef struct market_cluster {
   uint32_t reservation_count;
   bool associations_enforced; /* Slurm itself decides who may use an account */
   bool preempts_by_tier, preempts_by_qos;
+  const char* const* qos; /* the names of those there are */
+  uint32_t qos_count;
+  bool qos_enforced;      /* Slurm itself decides who may use a QOS */
   bool texts_overwritten; /* a job_submit plugin after ours replaces what users are told */
 } market_cluster_t;
 
@@ -142,6 +145,12 @@ typedef struct market_accounts {
   uint32_t count;
 } market_accounts_t;
 
+/* One of several partitions that a job names. */
+typedef struct market_way {
+  const char *partition, *qos; /* qos as below, of a job in this partition */
+  market_size_t size;          /* with the partition's defaults */
+} market_way_t;
+
 typedef struct market_submission {
   market_size_t size;
   uint32_t uid;
@@ -150,6 +159,11 @@ typedef struct market_submission {
                                       Slurm will take when none is named */
   const char*
       default_account; /* what Slurm will fill in, where the association manager knows; else NULL */
+  const char* qos; /* that Slurm will give the job: the named one, else the association's default;
+                      NULL: none */
+  /* Where several partitions are named: those into which Slurm will let the job. */
+  const market_way_t* ways;
+  uint32_t way_count;
   /* Where Slurm enforces associations: accounts the user has one with, of a bid that names an
      account (or has a default one) this one alone. */
   market_accounts_t own;
@@ -169,7 +183,8 @@ typedef struct market_answer {
   const char* text; /* lines for the user, each beginning with "market: "; "" when there is nothing
                        to say; the answer to a query is one line of JSON without that */
   const char* note; /* to keep with the job; NULL: none */
-  const char* account; /* to set on the job when it named none; NULL: leave as it is */
+  const char* account;   /* to set on the job when it named none; NULL: leave as it is */
+  const char* partition; /* to set on the job when it named several; NULL: leave as it is */
 } market_answer_t;
 
 typedef struct market_comment {
@@ -191,6 +206,7 @@ typedef struct market_change {
   int64_t begin, deadline;
   const char* account; /* where Slurm enforces associations: one that the job's user has one with */
   const char* partition;
+  const char* qos;
   bool resized; /* some size below is new; the others hold the job's present ones */
   market_size_t size;
 } market_change_t;
@@ -230,7 +246,7 @@ typedef struct market_job {
   int64_t suspended_s; /* seconds spent suspended so far */
   uint32_t time_limit_min;
   uint32_t site_factor; /* as it is now, without NICE_OFFSET */
-  const char *user, *account, *partition;
+  const char *user, *account, *partition, *qos;
   const char *note, *state_desc, *resv_name; /* note: as the market wrote it last */
   const char *tres_req, *tres_alloc;         /* tres_fmt_req_str, tres_fmt_alloc_str */
   market_size_t size;

@@ -115,8 +115,8 @@ charged() {
   [ $(($(field "$JOB" 0 elapsed) + $(field "$JOB" 0 suspended))) -eq $(($(field "$JOB" 0 end) - $(field "$JOB" 0 start))) ]
 }
 
-@test "several partitions: refused with a clear line" {
-  refused "one partition" games -p main,extra -A physics -n 1 -t 1 --budget=1 --wrap true
+@test "several partitions of which one does not exist: refused with a clear line" {
+  refused "there is no partition nowhere" games -p main,nowhere -A physics -n 1 -t 1 --budget=1 --wrap true
 }
 
 @test "a heterogeneous job: refused with a clear line" {

@@ -228,6 +228,12 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   fakes.submission = *submission;
   fakes.submitted++;
   keep_text(submission->partition, fakes.partition, sizeof(fakes.partition));
+  keep_text(submission->qos, fakes.qos, sizeof(fakes.qos));
+  fakes.ways[0] = '\0';
+  for (uint32_t i = 0; i < submission->way_count; i++) {
+    if (i) strcat(fakes.ways, ",");
+    strcat(fakes.ways, submission->ways[i].partition);
+  }
   keep_text(submission->budget, fakes.budget, sizeof(fakes.budget));
   keep_text(submission->value, fakes.value, sizeof(fakes.value));
   keep_text(submission->query, fakes.query, sizeof(fakes.query));

@@ -279,6 +279,58 @@ static void what_slurm_will_refuse_is_not_asked_of_the_market(void** state) {
   assert_int_equal(fakes.submitted, 1);
 }
 
+static void of_several_partitions_those_are_told_that_slurm_lets_it_into(void** state) {
+  (void)state;
+  use_partitions();
+  request.partition = (char*)"root,b,far,r,x";
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_string_equal(fakes.ways, "b,r,x");
+  assert_string_equal(fakes.partition, "root,b,far,r,x");
+  request.partition = (char*)"b";
+  assert_int_equal(submit(OPTION "budget=1"), SLURM_SUCCESS);
+  assert_string_equal(fakes.ways, "");
+  fakes.submitted = 0;
+  request.partition = (char*)"root,far";
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCESS_DENIED);
+  assert_int_equal(fakes.submitted, 0);
+}
+
+static void an_accepted_job_goes_to_the_partition_that_was_chosen(void** state) {
+  (void)state;
+  char* environment[] = {(char*)OPTION "budget=1"};
+  use_partitions();
+  request.partition = xstrdup("b,r");
+  fakes.answer = (market_answer_t){.verdict = MARKET_REJECTED, .text = "", .partition = "r"};
+  assert_int_equal(submit_with(environment, 1, 1000), ESLURM_ACCOUNTING_POLICY);
+  assert_string_equal(request.partition, "b,r");
+  fakes.answer.verdict = MARKET_ACCEPTED;
+  assert_int_equal(submit_with(environment, 1, 1000), SLURM_SUCCESS);
+  assert_string_equal(request.partition, "r");
+  xfree(request.partition);
+}
+
+// The default is "normal" where Slurm knows of no association.
+static void the_qos_is_the_one_that_slurm_will_take(void** state) {
+  (void)state;
+  static slurmdb_qos_rec_t known[] = {{.id = 1, .name = (char*)"normal"},
+                                      {.id = 2, .name = (char*)"high"}};
+  static const struct {
+    const char *named, *told;
+  } cases[] = {{NULL, "normal"}, {"", "normal"}, {"high", "high"}, {"HIGH", "high"}, {"none", ""}};
+  assoc_mgr_qos_list = list_create(NULL);
+  for (size_t i = 0; i < 2; i++) list_append(assoc_mgr_qos_list, &known[i]);
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    request.qos = (char*)cases[i].named;
+    submit(OPTION "query={}");
+    assert_string_equal(fakes.qos, cases[i].told);
+  }
+  FREE_NULL_LIST(assoc_mgr_qos_list);
+  request.qos = (char*)"high";  // without accounting there is none
+  submit(OPTION "query={}");
+  assert_string_equal(fakes.qos, "");
+  request.qos = NULL;
+}
+
 static const char* const bid_for_one[] = {OPTION "budget=1"};
 
 static void an_acceptance_is_noted_on_the_job(void** state) {
@@ -552,6 +604,11 @@ int run_job_submit_tests(void) {
                                       finish),
       cmocka_unit_test_setup_teardown(what_slurm_will_refuse_is_not_asked_of_the_market, start,
                                       finish),
+      cmocka_unit_test_setup_teardown(of_several_partitions_those_are_told_that_slurm_lets_it_into,
+                                      start, finish),
+      cmocka_unit_test_setup_teardown(an_accepted_job_goes_to_the_partition_that_was_chosen, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(the_qos_is_the_one_that_slurm_will_take, start, finish),
       cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
       cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
       cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),

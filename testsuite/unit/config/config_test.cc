@@ -374,11 +374,13 @@ currency = "SU"; seed = "42"; charge = "used"; priority = 5;
 prices = { floor = "0.2"; cap = "0.8"; weights = ( { tres = "mem"; weight = "2"; } ); };
 planning = { slot = "5"; interval_ms = 500; };
 owners = ( { account = "bio"; nodes = "n1"; ask = "0.1"; } );
+qos = ( { name = "High"; factor = "2"; }, { name = "normal"; factor = "1"; } );
 markets = (
   { name = "batch"; partitions = [ "main", "long" ]; rates = ( { partition = "long"; factor = "1.5"; } ); },
   { name = "condo"; partitions = [ "condo" ]; mechanism = "dva"; prices = { floor = "0.01"; };
     planning = { auction_period = "1"; };
-    owners = ( { account = "chem"; nodes = "n[1-2]"; ask = "0.3"; } ); ends = { own = "free"; }; } );
+    owners = ( { account = "chem"; nodes = "n[1-2]"; ask = "0.3"; } ); ends = { own = "free"; };
+    qos = ( { name = "low"; factor = "0.5"; } ); } );
 )");
   ASSERT_TRUE(config) << config.error().text;
   ASSERT_EQ(config->markets.size(), 2u);
@@ -390,6 +392,10 @@ markets = (
   EXPECT_EQ(batch.slot, 300);
   EXPECT_EQ(batch.rate_of("long"), 1.5);
   EXPECT_EQ(batch.rate_of("main"), 1);
+  EXPECT_EQ(batch.qos_factor("high"), 2);
+  EXPECT_EQ(batch.qos_factor("normal"), 1);
+  EXPECT_EQ(condo.qos_factor("high"), 1);
+  EXPECT_EQ(condo.qos_factor("low"), 0.5);
   EXPECT_EQ(batch.owners.at("n1").account, "bio");
   EXPECT_TRUE(batch.trades("long"));
   EXPECT_EQ(condo.mechanism, "dva");
@@ -435,6 +441,17 @@ TEST(Config, FaultsOfMarketsSayWhere) {
   expect_fault(of("{ name = \"a\"; partitions = [ \"p\" ]; "
                   "rates = ( { partition = \"q\"; factor = \"2\"; } ); }"),
                "2: markets[0].rates: ");
+  expect_fault("qos = ( { name = \"high\"; factor = \"0\"; } );", "2: qos[0].factor: 0: ");
+  expect_fault("qos = ( { name = \"high\"; factor = \"-1\"; } );", "2: qos[0].factor: -1: ");
+  expect_fault("qos = ( { name = \"high\"; factor = \"1001\"; } );", "2: qos[0].factor: 1001: ");
+  expect_fault("qos = ( { name = \"high\"; factor = 2; } );", "2: qos[0].factor: 2: ");
+  expect_fault("qos = ( { name = \"high\"; } );", "2: qos[0].factor: ");
+  expect_fault("qos = ( { factor = \"2\"; } );", "2: qos[0].name: ");
+  expect_fault(
+      "qos = ( { name = \"high\"; factor = \"2\"; }, { name = \"HIGH\"; factor = \"3\"; } );",
+      "2: qos[1].name: HIGH: ");
+  expect_fault("qos = ( { name = \"high\"; factor = \"2\"; partition = \"p\"; } );",
+               "2: qos[0].partition: ");
 }
 
 }  // namespace

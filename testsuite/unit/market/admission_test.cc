@@ -72,7 +72,8 @@ TEST_F(Admission, RefusesWhatCannotBePlanned) {
               HasSubstr("needs 17 CPUs, and partition main has 16"));
   EXPECT_THAT(refused(Ask{.budget = "1", .begin = kStart + 8 * 86400}), HasSubstr("ahead"));
   EXPECT_THAT(refused(Ask{.budget = "1", .array = 101}), HasSubstr("100"));
-  EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}), HasSubstr("one partition"));
+  EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}),
+              HasSubstr("no partition other"));
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "other"}), HasSubstr("no partition other"));
   market_submission_t het{};
   het.budget = "1";

@@ -79,6 +79,9 @@ void World::tell_cluster() {
   }
   market_cluster_t cluster{};
   cluster.preempts_by_qos = preempts_by_qos;
+  cluster.qos = qos.data();
+  cluster.qos_count = static_cast<std::uint32_t>(qos.size());
+  cluster.qos_enforced = qos_enforced;
   cluster.nodes = nodes.data();
   cluster.node_count = static_cast<std::uint32_t>(nodes.size());
   cluster.partitions = told.data();
@@ -109,6 +112,7 @@ Answer World::submit(const Ask& ask) {
   submission.uid = ask.uid;
   submission.account = ask.account.empty() ? nullptr : ask.account.c_str();
   submission.partition = ask.partition.empty() ? nullptr : ask.partition.c_str();
+  submission.qos = ask.qos.empty() ? nullptr : ask.qos.c_str();
   submission.time_limit_min = ask.limit_min;
   submission.begin = ask.begin;
   submission.deadline = ask.deadline;
@@ -142,6 +146,8 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.limit_min = ask.limit_min;
   job.cpus = ask.cpus;
   if (!ask.partition.empty()) job.partition = ask.partition;
+  if (!answer.partition.empty()) job.partition = answer.partition;
+  job.qos = ask.qos;
   job.exclusive = ask.exclusive;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
@@ -229,6 +235,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.user = "root";
     record.account = job.account.c_str();
     record.partition = job.partition.c_str();
+    record.qos = job.qos.c_str();
     record.note = job.note.c_str();
     record.state_desc = job.state_desc.c_str();
     record.resv_name = job.resv.c_str();

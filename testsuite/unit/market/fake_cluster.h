@@ -28,7 +28,7 @@ struct FakeJob {
   std::uint32_t throttle = 0;  // tasks of its array that may run at a time
   bool held_by_site = false, never_starts = false;
   std::string refusal;  // why Slurm could not start it inside a reservation
-  std::string partition = "main";
+  std::string partition = "main", qos;
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
@@ -46,7 +46,7 @@ struct Ask {
   std::uint32_t cpus = 1, limit_min = 60, array = 0, throttle = 0, uid = 0;
   Time begin = 0, deadline = 0, runtime = 0;
   bool held = false;
-  std::string partition;
+  std::string partition, qos;
   bool exclusive = false;
 };
 
@@ -125,6 +125,8 @@ class World {
   bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
   bool preempts_by_qos = false;
+  std::vector<const char*> qos;  ///< names of those there are; tell_cluster() makes it known
+  bool qos_enforced = false;
   Scheduler scheduler = Scheduler::kEager;
   /// Drops jobs that ended before `time`, as Slurm does after MinJobAge.
   void forget(Time time);
