@@ -70,7 +70,8 @@ Time VirtualSlurm::next_event(const RunOptions& options) const {
   return next;
 }
 
-void VirtualSlurm::run(const RunOptions& options) {
+bool VirtualSlurm::run(const RunOptions& options) {
+  on_start_ = options.started;
   for (std::size_t round = 0;; ++round) {
     const Time next = next_event(options);
     if (next == kNever || (options.until != 0 && next > options.until)) break;
@@ -84,9 +85,10 @@ void VirtualSlurm::run(const RunOptions& options) {
       touched_[pool] = 0;
       policies_[pool]->schedule(*this);
     }
-    if (options.progress && round % kRoundsPerReport == 0 && !options.progress(ended_, now_)) break;
+    if (options.progress && round % kRoundsPerReport == 0 && !options.progress(ended_, now_))
+      return false;
   }
-  if (options.progress) options.progress(ended_, now_);
+  return !options.progress || options.progress(ended_, now_);
 }
 
 void VirtualSlurm::end_runs() {
@@ -195,6 +197,7 @@ void VirtualSlurm::start_on(JobIndex index, const Seats& seats) {
                        [](Time time, const LimitEnd& entry) { return time < entry.time; });
   by_limit.insert(after, {run.limit_end, slot});
   policies_[pools_[job.need.partition]]->started(*this, index);
+  if (on_start_) on_start_(index, seats);
 }
 
 }  // namespace market::sim

@@ -52,6 +52,8 @@ struct RunOptions {
   std::vector<NodeEvent> node_events{};
   /// Told now and then how many jobs have ended; false ends the simulation.
   std::function<bool(std::size_t ended, Time now)> progress{};
+  /// Told each start; records() has its time.
+  std::function<void(JobIndex job, const Seats& seats)> started{};
 };
 
 class VirtualSlurm {
@@ -72,7 +74,8 @@ class VirtualSlurm {
   VirtualSlurm(Machine&&, const std::vector<SimJob>&, const PolicyMaker&) = delete;
   VirtualSlurm(const Machine&, std::vector<SimJob>&&, const PolicyMaker&) = delete;
 
-  void run(const RunOptions& options);
+  /// To the end of `options`, or until their progress says stop; returns whether it came to the end.
+  bool run(const RunOptions& options);
   /// One for each job.
   const std::vector<JobRecord>& records() const { return records_; }
   /// Nodes and cores of the jobs that run now.
@@ -125,6 +128,7 @@ class VirtualSlurm {
   std::vector<Running> slots_;
   std::vector<std::uint32_t> generations_, free_slots_;
   std::vector<JobRecord> records_;
+  std::function<void(JobIndex, const Seats&)> on_start_;
   Seats found_;
   Time now_ = 0;
 };
