@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "core/ledger/ledger.h"
+#include "core/sim/books.h"
 
 namespace market::sim {
 
-class MemoryBooks {
+class MemoryBooks : public Books {
  public:
   /// `settled` is told each run that was settled, with all that the books know of it; they keep of
   /// it only what they need to know it again.
@@ -24,14 +25,14 @@ class MemoryBooks {
   // As Ledger's.
   Result<void> add_account(const std::string& name);
   Result<void> deposit(const std::string& account, Money amount);
-  std::vector<ledger::Outcome> apply(const std::vector<ledger::Operation>& operations, Time now);
+  std::vector<ledger::Outcome> apply(const std::vector<ledger::Operation>& operations,
+                                     Time now) override;
   /// Without notes and members, which these books do not keep; in the order of their names.
-  std::vector<ledger::AccountInfo> accounts() const;
+  std::vector<ledger::AccountInfo> accounts() const override;
   std::vector<ledger::OpenLien> open_liens(const std::string& cluster) const;
-  std::vector<PastBid> past_bids(const std::string& cluster, Time since, Time until) const;
+  std::vector<PastBid> past_bids(const std::string& cluster, Time since, Time until) const override;
 
-  /// Forgets bids made before `time`: nobody asks for them any more.
-  void forget_bids(Time time);
+  void forget_bids(Time time) override;
   ledger::Balance balance(const std::string& account) const;
   /// Of all accounts with the system's two: what is in them (must be 0) and what is set aside.
   Money sum() const;

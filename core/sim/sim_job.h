@@ -25,6 +25,7 @@ enum class JobState : unsigned char {
   kRunning,
   kCompleted,
   kRefused,  ///< by a market
+  kDropped,  ///< by Slurm, since it could not end by its deadline any more
 };
 
 struct JobRecord {
