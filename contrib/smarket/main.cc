@@ -165,8 +165,11 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--cluster", wanted.cluster, "The jobs of this cluster alone");
   verb->add_option("--nodes", wanted.nodes, "The machine, such as 144x8 or 100x8:64G,4x32:gpu=4");
   verb->add_option("--node-events", wanted.node_events, "Lines TIME,NODE,fail|drain|resume");
-  verb->add_option("--mechanism", wanted.mechanisms, "Whose rules, such as fifo,easy")
+  verb->add_option("--mechanism", wanted.mechanisms, "Whose rules, such as easy,era")
       ->delimiter(',');
+  verb->add_option("--market-conf", wanted.market_conf,
+                   "Settings of the markets; with it the mechanism \"site\" is as it says");
+  verb->add_option("--credits", wanted.credits, "What each account has, instead of enough");
   verb->add_option("--value-per-hour", wanted.value_per_hour,
                    "What a core-hour is worth, such as lognormal(0,0.5)");
   verb->add_option("--slack", wanted.slack, "Deadlines in time limits, such as 2..5");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "contrib/smarket/simulation.h"
+#include "core/mechanism/table.h"
 #include "core/sim/line_reader.h"
 #include "core/sim/policies.h"
 #include "core/sim/sacct.h"
@@ -70,9 +71,23 @@ Result<sim::ValuationModel> read_model(const SimulateArguments& arguments) {
   return model;
 }
 
+/// Orders of the queue, and then mechanisms of the market that are not called like one of them.
+std::vector<std::string> known_mechanisms(bool has_market_conf) {
+  std::vector<std::string> known = sim::policy_names();
+  for (const std::string& name : mechanism_names()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  }
+  if (has_market_conf) known.push_back(kSiteMechanism);
+  return known;
+}
+
 Result<std::vector<std::string>> read_mechanisms(const SimulateArguments& arguments) {
-  const std::vector<std::string> known = sim::policy_names();
-  if (arguments.mechanisms.empty()) return known;
+  const std::vector<std::string> known = known_mechanisms(!arguments.market_conf.empty());
+  if (arguments.mechanisms.empty()) {
+    auto usual = sim::policy_names();
+    if (!arguments.market_conf.empty()) usual.push_back(kSiteMechanism);
+    return usual;
+  }
   std::vector<std::string> mechanisms;
   for (const std::string& name : arguments.mechanisms) {
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -152,9 +167,26 @@ void shift_deadlines(Scenario& scenario) {
   }
 }
 
+Result<void> read_market(const SimulateArguments& arguments, Scenario& scenario) {
+  if (!arguments.market_conf.empty()) {
+    auto config = named("--market-conf", load_config(arguments.market_conf, mechanism_names()));
+    if (!config) return tl::unexpected(config.error());
+    scenario.market_conf = std::move(*config);
+  }
+  if (!arguments.credits.empty()) {
+    const auto credits = named("--credits", Money::parse(arguments.credits));
+    if (!credits) return tl::unexpected(credits.error());
+    scenario.credits = *credits;
+  }
+  return {};
+}
+
 /// The log, the machine, and the worth of its jobs.
 Result<Scenario> read_parts(const SimulateArguments& arguments) {
   Scenario scenario;
+  scenario.seed = arguments.seed;
+  const auto market = read_market(arguments, scenario);
+  if (!market) return tl::unexpected(market.error());
   auto mechanisms = read_mechanisms(arguments);
   if (!mechanisms) return tl::unexpected(mechanisms.error());
   scenario.mechanisms = std::move(*mechanisms);
@@ -206,6 +238,20 @@ Result<Scenario> read_scenario(const SimulateArguments& arguments) {
   return scenario;
 }
 
+namespace {
+
+bool has_market(const Scenario& scenario) {
+  return std::any_of(scenario.mechanisms.begin(), scenario.mechanisms.end(),
+                     [](const auto& name) { return sim::policy_maker(name) == nullptr; });
+}
+
+bool has_shapes(const Scenario& scenario) {
+  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
+                     [](const sim::SimJob& job) { return !job.need.is_plain(); });
+}
+
+}  // namespace
+
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
   const auto say = [&](std::size_t count, const char* one, const char* many) {
@@ -218,6 +264,8 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
     notes.push_back(fmt::format("{} bad line{} of --bids left out: {} (first: line {})",
                                 known.count, known.count == 1 ? "" : "s", kind, known.first_line));
   const sim::PlanCounts& counts = scenario.counts;
+  if (has_market(scenario) && has_shapes(scenario))
+    notes.emplace_back("markets look at cores alone here, not at memory, GPUs or numbers of nodes");
   say(scenario.workload.unfinished, "job without an end left out", "jobs without an end left out");
   say(scenario.workload.repeated, "line that came twice left out",
       "lines that came twice left out");

@@ -43,6 +43,8 @@ const char* state_name(sim::JobState state) {
       return "COMPLETED";
     case sim::JobState::kRefused:
       return "REFUSED";
+    case sim::JobState::kDropped:
+      return "DROPPED";
   }
   return "";
 }
@@ -75,6 +77,7 @@ std::string summary_table(const std::vector<Simulated>& runs) {
   Table table({{"MECHANISM"},
                {"JOBS", true},
                {"DONE", true},
+               {"REFUSED", true},
                {"LATE", true},
                {"USED", true},
                {"WAIT", true},
@@ -85,15 +88,17 @@ std::string summary_table(const std::vector<Simulated>& runs) {
                {"P95", true},
                {"FAIRNESS", true},
                {"VALUE", true},
-               {"OF ASKED", true}});
+               {"OF ASKED", true},
+               {"REVENUE", true}});
   for (const Simulated& run : runs) {
     const sim::Summary& s = run.summary;
     table.add({run.mechanism, fmt::format("{}", s.jobs), fmt::format("{}", s.completed),
-               fmt::format("{}", s.late), percent(s.utilization), span_text(s.wait.mean),
-               span_text(s.wait.median), span_text(s.wait.p95),
+               fmt::format("{}", s.refused), fmt::format("{}", s.late), percent(s.utilization),
+               span_text(s.wait.mean), span_text(s.wait.median), span_text(s.wait.p95),
                fmt::format("{:.2f}", s.slowdown.mean), fmt::format("{:.2f}", s.slowdown.median),
                fmt::format("{:.2f}", s.slowdown.p95), fmt::format("{:.3f}", s.fairness),
-               fmt::format("{:.2f}", s.served_value), percent(s.served_share())});
+               fmt::format("{:.2f}", s.served_value), percent(s.served_share()),
+               s.revenue ? fmt::format("{:.2f}", *s.revenue) : "-"});
   }
   return table.text();
 }
@@ -102,7 +107,12 @@ nlohmann::json summary_json(const Scenario& scenario, const std::vector<Simulate
   nlohmann::json mechanisms = nlohmann::json::array();
   for (const Simulated& run : runs) {
     const sim::Summary& s = run.summary;
+    const nlohmann::json revenue = s.revenue ? nlohmann::json(*s.revenue) : nlohmann::json();
     mechanisms.push_back({{"mechanism", run.mechanism},
+                          {"refused", s.refused},
+                          {"dropped", s.dropped},
+                          {"revenue", revenue},
+                          {"complaints", run.complaints},
                           {"whole", run.is_whole},
                           {"jobs", s.jobs},
                           {"completed", s.completed},
@@ -140,7 +150,7 @@ nlohmann::json summary_json(const Scenario& scenario, const std::vector<Simulate
 void write_job_header(std::FILE* file) {
   fmt::print(file,
              "mechanism,job,user,account,partition,cores,submit,eligible,start,end,run,limit,wait,"
-             "restarts,state,worth,deadline,value\n");
+             "restarts,state,worth,deadline,value,charged\n");
 }
 
 void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run) {
@@ -155,25 +165,29 @@ void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run)
     const auto when = [](bool is_known, Time time) {
       return is_known ? fmt::format("{}", time) : std::string();
     };
-    fmt::print(file, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", run.mechanism,
+    fmt::print(file, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", run.mechanism,
                name_of(trace), csv(log.users[trace.user]), csv(log.accounts[trace.account]),
                csv(log.partitions[trace.partition]), job.need.cores, job.submit, job.eligible,
                when(began, record.start), when(is_done, record.end), job.run, job.limit,
                when(began, record.start - job.eligible), record.restarts, state_name(record.state),
                valuation.worth.to_string(), when(valuation.deadline != 0, valuation.deadline),
-               is_done ? fmt::format("{:.6f}", sim::value_at(job, valuation, record.end)) : "");
+               is_done ? fmt::format("{:.6f}", sim::value_at(job, valuation, record.end)) : "",
+               run.charged.empty() ? "" : run.charged[i].to_string());
   }
 }
 
-void write_start(std::FILE* file, const Scenario& scenario, const std::string& mechanism,
-                 sim::JobIndex job, Time now, const sim::Seats& seats) {
-  fmt::print(file, R"({{"mechanism":"{}","time":{},"job":"{}","decision":"start","cores":{{)",
-             mechanism, now, name_of(scenario.workload.jobs[scenario.jobs[job].trace]));
-  for (std::size_t i = 0; i < seats.size(); ++i) {
-    fmt::print(file, R"({}"{}":{})", i == 0 ? "" : ",", scenario.machine.nodes[seats[i].node].name,
-               seats[i].cores);
-  }
-  fmt::print(file, "}}}}\n");
+void write_decision(std::FILE* file, const Scenario& scenario, const std::string& mechanism,
+                    const DecisionLine& line) {
+  nlohmann::ordered_json json = {
+      {"mechanism", mechanism},
+      {"time", line.time},
+      {"job", name_of(scenario.workload.jobs[scenario.jobs[line.job].trace])},
+      {"decision", line.decision}};
+  if (!line.text.empty()) json["text"] = line.text;
+  for (const sim::Seat& seat : line.seats)
+    json["cores"][scenario.machine.nodes[seat.node].name] = seat.cores;
+  fmt::print(file, "{}\n",
+             json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace market::smarket

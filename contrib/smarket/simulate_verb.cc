@@ -16,28 +16,20 @@ constexpr int kInterrupted = 130;  // as a shell says of a command that SIGINT e
 
 Simulated run_mechanism(const Scenario& scenario, const std::string& mechanism,
                         std::FILE* decisions) {
-  Simulated done{mechanism, {}, {}, 0, true};
   const auto begin = std::chrono::steady_clock::now();
-  {
-    Progress progress(mechanism, scenario.jobs.size());
-    sim::VirtualSlurm slurm(scenario.machine, scenario.jobs, sim::policy_maker(mechanism));
-    sim::RunOptions options;
-    options.until = scenario.until;
-    options.node_events = scenario.node_events;
-    options.progress = [&](std::size_t ended, Time) {
-      progress.show(ended);
-      return !Interruption::is_asked();
-    };
-    if (decisions != nullptr) {
-      options.started = [&](sim::JobIndex job, const sim::Seats& seats) {
-        write_start(decisions, scenario, mechanism, job, slurm.now(), seats);
-      };
-    }
-    done.is_whole = slurm.run(options);
-    done.records = slurm.records();
-  }
+  Progress progress(mechanism, scenario.jobs.size());
+  const Told told = [&](std::size_t ended, Time) {
+    progress.show(ended);
+    return !Interruption::is_asked();
+  };
+  const bool is_queue = sim::policy_maker(mechanism) != nullptr;
+  Simulated done = is_queue ? run_queue(scenario, mechanism, told, decisions)
+                            : run_market(scenario, mechanism, told, decisions);
+  done.mechanism = mechanism;
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto revenue = done.summary.revenue;
   done.summary = summarize(scenario.machine, scenario.jobs, done.records, scenario.valuations);
+  done.summary.revenue = revenue;
   return done;
 }
 
@@ -65,6 +57,11 @@ Result<Files> create_files(const SimulateArguments& arguments) {
   return files;
 }
 
+/// Jobs that are through, one way or the other.
+std::size_t decided_of(const sim::Summary& summary) {
+  return summary.jobs - summary.unfinished;
+}
+
 std::vector<Simulated> run_all(const Scenario& scenario, bool verbose, Files& files) {
   const Interruption interruption;
   std::vector<Simulated> runs;
@@ -74,8 +71,8 @@ std::vector<Simulated> run_all(const Scenario& scenario, bool verbose, Files& fi
     const Simulated& run = runs.back();
     if (verbose) {
       fmt::print(stderr, "{}: {} jobs in {:.3f} s, {:.0f} jobs/s\n", mechanism,
-                 run.summary.completed, run.seconds,
-                 static_cast<double>(run.summary.completed) / std::max(run.seconds, 1e-9));
+                 decided_of(run.summary), run.seconds,
+                 static_cast<double>(decided_of(run.summary)) / std::max(run.seconds, 1e-9));
     }
     if (files.jobs) write_jobs(files.jobs->stream(), scenario, run);
     if (!run.is_whole) break;

@@ -38,7 +38,7 @@ struct RebidArguments {
 struct SimulateArguments {
   std::string swf, sacct, cluster;
   std::vector<std::string> fields, mechanisms;
-  std::string nodes, node_events;
+  std::string nodes, node_events, market_conf, credits;
   std::string value_per_hour, slack, sigmoid, bids, seed = "1";
   std::string until;
   std::int64_t first = 0;  ///< 0: all

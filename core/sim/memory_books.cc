@@ -283,23 +283,25 @@ void MemoryBooks::forget_bids(Time time) {
 
 std::vector<PastBid> MemoryBooks::past_bids(const std::string& cluster, Time since,
                                             Time until) const {
-  std::vector<PastBid> bids;
+  std::vector<const PastBid*> found;  // in the order of their ids
   for (const auto& [id, kept] : bids_) {
     if (kept.bid.submitted < since || kept.bid.submitted >= until) continue;
     if (!kept.cluster.empty() && kept.cluster != cluster) continue;
-    if (kept.accepted || id.starts_with(kRefused)) bids.push_back(kept.bid);
+    if (kept.accepted || id.starts_with(kRefused)) found.push_back(&kept.bid);
   }
-  std::stable_sort(bids.begin(), bids.end(),
-                   [](const PastBid& a, const PastBid& b) { return a.submitted < b.submitted; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const PastBid* a, const PastBid* b) { return a->submitted < b->submitted; });
+  std::vector<PastBid> bids;
+  bids.reserve(found.size());
+  for (const PastBid* bid : found) bids.push_back(*bid);
   return bids;
 }
 
 std::vector<ledger::AccountInfo> MemoryBooks::accounts() const {
   std::vector<ledger::AccountInfo> infos;
-  for (std::size_t i = kRevenue + 1; i < accounts_.size(); ++i)
-    infos.push_back({{accounts_[i].name, accounts_[i].posted, accounts_[i].liens}, "", {}});
-  std::sort(infos.begin(), infos.end(),
-            [](const auto& a, const auto& b) { return a.balance.account < b.balance.account; });
+  infos.reserve(account_names_.size());
+  for (const auto& [name, index] : account_names_)
+    infos.push_back({{name, accounts_[index].posted, accounts_[index].liens}, "", {}});
   return infos;
 }
 

@@ -82,7 +82,7 @@ class MemoryBooks : public Books {
 
   std::function<void(const ledger::Segment&)> settled_;
   std::vector<Account> accounts_;
-  std::unordered_map<std::string, AccountIndex> account_names_;
+  std::map<std::string, AccountIndex> account_names_;
   std::unordered_map<std::string, Run> runs_;  // by SegmentKey::text()
   std::map<std::string, KeptBid> bids_;        // by id
 };

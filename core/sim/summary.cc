@@ -68,6 +68,7 @@ Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
     summary.asked_value += value_at(job, valuation, job.eligible + job.run);
     summary.restarts += record.restarts;
     summary.refused += record.state == JobState::kRefused ? 1 : 0;
+    summary.dropped += record.state == JobState::kDropped ? 1 : 0;
     if (record.state != JobState::kCompleted) continue;
     ++summary.completed;
     summary.last_end = std::max(summary.last_end, record.end);
@@ -80,7 +81,7 @@ Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
     user.slowdown += slowdowns.back();
     ++user.jobs;
   }
-  summary.unfinished = summary.jobs - summary.completed - summary.refused;
+  summary.unfinished = summary.jobs - summary.completed - summary.refused - summary.dropped;
   const double span = static_cast<double>(summary.last_end - summary.first_submit);
   if (span > 0) summary.utilization = used / (span * static_cast<double>(machine.cores()));
   std::vector<double> means;

@@ -22,7 +22,7 @@ Spread spread_of(std::vector<double> values);
 double jain_index(const std::vector<double>& values);
 
 struct Summary {
-  std::size_t jobs = 0, completed = 0, refused = 0, unfinished = 0, restarts = 0;
+  std::size_t jobs = 0, completed = 0, refused = 0, dropped = 0, unfinished = 0, restarts = 0;
   std::size_t late = 0;     ///< completed after their deadline
   double utilization = 0;   ///< core-seconds of completed runs, of those of the machine between the
                             ///< first submission and the last end

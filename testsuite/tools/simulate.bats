@@ -38,7 +38,7 @@ easy,3,15,45
 easy,4,1,10" ]]
   grep -qE '^fifo +4 +4 ' table
   # 30 + 20 + 30 + 9 core-seconds of 4 cores in 45 s
-  grep -qE '^easy +4 +4 +0 +49\.4 %' table
+  grep -qE '^easy +4 +4 +0 +0 +49\.4 %' table
 }
 
 @test "the same as JSON, with what the log was" {
@@ -97,6 +97,66 @@ easy,4,1,10" ]]
   [[ $(awk -F, '$2 == 1 { print $9, $10, $14 }' jobs.csv) == '21 31 1' ]]
 }
 
+# One core. Job 1 gets it for its limit of an hour at 0.10 and ends early; job 2 offers too little; job 3 is planned behind
+# job 1 and moves up when that ends.
+one_core() {
+  cat >one.swf <<'END'
+; MaxProcs: 1
+; UnixStartTime: 1700000000
+1 0 -1 600 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1
+2 1 -1 600 1 -1 -1 1 3600 -1 1 2 2 1 1 1 -1 -1
+3 2 -1 900 1 -1 -1 1 7200 -1 1 1 3 1 1 1 -1 -1
+END
+  printf '%s\n' 1,1 2,0.09 3,5 >bids
+}
+
+@test "a market sells, refuses, starts earlier and bills" {
+  one_core
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --jobs=jobs.csv --decisions=lines --json >out
+  [[ $(jq -c '.mechanisms[0] | [.mechanism, .completed, .refused, .revenue, .complaints]' out) == '["first_fit",2,1,0.3,[]]' ]]
+  [[ $(awk -F, 'NR > 1 { print $2, $15, $19 }' jobs.csv) == '1 COMPLETED 0.10
+2 REFUSED 0.00
+3 COMPLETED 0.20' ]]
+  local ended started
+  ended=$(awk -F, '$2 == 1 { print $10 }' jobs.csv)
+  started=$(awk -F, '$2 == 3 { print $9 }' jobs.csv)
+  ((started >= ended && started <= ended + 2))
+  [[ $(jq -r 'select(.decision == "refuse") | .text' lines) == *'needs 0.10, budget is 0.09'* ]]
+  [[ $(jq -r 'select(.decision == "accept" and .job == "1") | .text' lines) == *'accepted for 0.10 credits (group1)'* ]]
+}
+
+@test "every mechanism runs on the same jobs, and gives the same bytes again" {
+  one_core
+  local all=era,first_fit,on_demand,contracts,abacus,tycoon,dva,edf,earliest_finish,random run
+  for run in 1 2; do
+    smarket simulate --swf=one.swf --mechanism=$all,easy --sigmoid=1..2:3..6 --jobs=$run.csv --decisions=$run.json >$run.txt
+  done
+  cmp 1.csv 2.csv && cmp 1.json 2.json && cmp 1.txt 2.txt
+  [[ $(wc -l <1.txt) == 13 ]]
+}
+
+@test "accounts have --credits where it is given" {
+  one_core
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --credits=0.15 --json >out
+  [[ $(jq -c '.mechanisms[0] | [.completed, .refused, .revenue]' out) == '[1,2,0.1]' ]]
+}
+
+@test "the site's own settings" {
+  one_core
+  printf 'database = "/nowhere/ledger.db";\nmechanism = "first_fit";\nprices: { fixed = "0.2"; cap = "2.0"; };\n' >market.conf
+  smarket simulate --swf=one.swf --bids=bids --market-conf=market.conf --mechanism=site --json >out
+  [[ $(jq -c '.mechanisms[0] | [.mechanism, .revenue]' out) == '["site",0.6]' ]]
+  refuses '--mechanism: "site": allowed are fifo' --swf=one.swf --mechanism=site
+  refuses '--market-conf: ' --swf=one.swf --market-conf=/does/not/exist
+  refuses '--credits: ' --swf=one.swf --credits=-1
+}
+
+@test "a log without a date is simulated by a market too" {
+  smarket simulate --swf=small.swf --mechanism=era --slack=30 --jobs=jobs.csv --json >out
+  [[ $(jq '.mechanisms[0].completed' out) -ge 1 ]]
+  [[ $(awk -F, '$2 == 1 { print $7, $9 < 200 }' jobs.csv) == '0 1' ]]
+}
+
 @test "bad options are refused with one line that says what is allowed" {
   refuses 'give one log'
   refuses 'give one log' --swf=small.swf --sacct=small.swf
@@ -127,8 +187,12 @@ easy,4,1,10" ]]
 
 @test "Ctrl-C writes what was done" {
   awk 'BEGIN { print "; MaxProcs: 1000"; for (i = 1; i <= 400000; i++) print i, i, -1, 5000, 1, -1, -1, 1, 6000, -1, 1, i % 9, 1, 1, 1, 1, -1, -1 }' >large.swf
-  timeout --signal=INT 2 env --default-signal=INT smarket simulate --swf=large.swf --mechanism=conservative,easy --json >out 2>err || status=$?
-  [[ $status == 124 || $status == 130 ]]
+  smarket simulate --swf=large.swf --mechanism=conservative,easy --decisions=lines --json >out 2>err 3>&- &
+  local simulation=$! status=0
+  until [[ -s lines ]]; do sleep 0.1; done
+  kill -INT "$simulation"
+  wait "$simulation" || status=$?
+  [[ $status == 130 ]]
   grep -q 'interrupted: conservative until' err
   [[ $(jq -c '[.mechanisms | length, .[0].whole]' out) == '[1,false]' ]]
 }
