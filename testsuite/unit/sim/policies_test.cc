@@ -63,6 +63,10 @@ struct Pair {
   const char* policy;
   PlainRule rule;
   std::uint64_t workloads;
+
+  friend std::ostream& operator<<(std::ostream& out, const Pair& pair) {
+    return out << pair.policy;
+  }
 };
 
 class AsDefined : public ::testing::TestWithParam<Pair> {};

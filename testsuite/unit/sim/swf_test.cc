@@ -146,6 +146,10 @@ struct Known {
   std::uint32_t max_cores, widest;
   double days;  // between the first submission and the last
   std::size_t never_ran;
+
+  friend std::ostream& operator<<(std::ostream& out, const Known& known) {
+    return out << known.file;
+  }
 };
 
 class ArchiveLog : public ::testing::TestWithParam<Known> {};
