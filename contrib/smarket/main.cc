@@ -19,6 +19,7 @@ struct CommandLine {
   RefundArguments refund;
   QuoteArguments quote;
   RebidArguments rebid;
+  SimulateArguments simulate;
   std::string name, job, partition, mechanism, file = "-";
   std::function<int()> run;
 };
@@ -154,6 +155,38 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   choose(rebid_verb, line, [&line] { return rebid(line.common, line.rebid); });
 }
 
+void add_simulate_verb(CLI::App& app, CommandLine& line) {
+  CLI::App* verb = add_verb(app, "simulate", "Replay a log of jobs under other rules");
+  SimulateArguments& wanted = line.simulate;
+  verb->add_option("--swf", wanted.swf,
+                   "A log in the standard workload format; - is standard input");
+  verb->add_option("--sacct", wanted.sacct, "What sacct --parsable2 printed");
+  verb->add_option("--fields", wanted.fields, "Its columns, where it does not name them")
+      ->delimiter(',');
+  verb->add_option("--cluster", wanted.cluster, "The jobs of this cluster alone");
+  verb->add_option("--nodes", wanted.nodes, "The machine, such as 144x8 or 100x8:64G,4x32:gpu=4");
+  verb->add_option("--node-events", wanted.node_events, "Lines TIME,NODE,fail|drain|resume");
+  verb->add_option("--mechanism", wanted.mechanisms, "Whose rules, such as easy,era")
+      ->delimiter(',');
+  verb->add_option("--market-conf", wanted.market_conf,
+                   "Settings of the markets; with it the mechanism \"site\" is as it says");
+  verb->add_option("--credits", wanted.credits, "What each account has, instead of enough");
+  verb->add_option("--value-per-hour", wanted.value_per_hour,
+                   "What a core-hour is worth, such as lognormal(0,0.5)");
+  verb->add_option("--slack", wanted.slack, "Deadlines in time limits, such as 2..5");
+  verb->add_option("--sigmoid", wanted.sigmoid, "Falling values, DROP:ZERO in time limits");
+  verb->add_option("--bids", wanted.bids, "Bids of single jobs: lines JOB,BUDGET[,DEADLINE]");
+  verb->add_option("--seed", wanted.seed, "Of all that is drawn")->capture_default_str();
+  verb->add_option("--until", wanted.until, "Only so long after the first submission");
+  verb->add_option("--first", wanted.first, "Only so many jobs");
+  verb->add_option("--scale-load", wanted.scale_load, "Submissions come so many times as fast");
+  verb->add_option("--jobs", wanted.jobs_file, "Write what became of each job, as CSV");
+  verb->add_option("--decisions", wanted.decisions_file, "Write each decision as a line of JSON");
+  verb->add_flag("--strict", wanted.strict, "Refuse a log with bad lines");
+  verb->add_flag("-v,--verbose", wanted.verbose, "Say how fast it went");
+  choose(verb, line, [&line] { return simulate(line.common, line.simulate); });
+}
+
 void add_other_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* check_verb = add_verb(app, "check", "Is market.conf right, do the books balance");
   choose(check_verb, line, [&line] { return check(line.common); });
@@ -178,6 +211,7 @@ int main(int argc, char** argv) {
   add_account_verbs(app, line);
   add_money_verbs(app, line);
   add_market_verbs(app, line);
+  add_simulate_verb(app, line);
   add_other_verbs(app, line);
   line.run = [&line] { return balance(line.common, ""); };
   try {

@@ -3,6 +3,7 @@
 // exit code.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,18 @@ struct RebidArguments {
   std::string job, budget, value;
 };
 
+struct SimulateArguments {
+  std::string swf, sacct, cluster;
+  std::vector<std::string> fields, mechanisms;
+  std::string nodes, node_events, market_conf, credits;
+  std::string value_per_hour, slack, sigmoid, bids, seed = "1";
+  std::string until;
+  std::int64_t first = 0;  ///< 0: all
+  double scale_load = 1;
+  bool strict = false, verbose = false;
+  std::string jobs_file, decisions_file;
+};
+
 // accounts.cc: the books themselves, for who may read them, else by way of slurmctld.
 int account_add(const Common& common, const AccountArguments& arguments);
 int account_show(const Common& common, const std::string& name);
@@ -57,6 +70,9 @@ int rebid(const Common& common, const RebidArguments& arguments);
 
 // check.cc
 int check(const Common& common);
+
+// simulate_verb.cc: no cluster is needed.
+int simulate(const Common& common, const SimulateArguments& arguments);
 
 // solve_verb.cc
 int solve(const std::string& mechanism, const std::string& file);

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/sim/memory_books.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/util/account_name.h"
+
+namespace market::sim {
+
+using ledger::Outcome;
+using ledger::Segment;
+
+namespace {
+
+constexpr Money kNothing;
+constexpr Time kHour = 3600;
+constexpr Time kHoursOfDay = 24;
+constexpr const char* kRefused = "refused:";
+
+bool in_range(__int128 micro) {
+  return micro <= Money::kMaxMicro && micro >= -static_cast<__int128>(Money::kMaxMicro);
+}
+
+template <class Field>
+void keep(Field& field, const Field& known) {
+  if (field == Field{}) field = known;
+}
+
+/// What `segment` does not say is as it was known.
+Segment merged(Segment segment, const Segment& known) {
+  keep(segment.array_job_id, known.array_job_id);
+  keep(segment.array_task_id, known.array_task_id);
+  keep(segment.uid, known.uid);
+  keep(segment.user, known.user);
+  keep(segment.account, known.account);
+  keep(segment.partition, known.partition);
+  keep(segment.state, known.state);
+  keep(segment.mechanism, known.mechanism);
+  keep(segment.tres, known.tres);
+  keep(segment.note, known.note);
+  keep(segment.planned_start, known.planned_start);
+  keep(segment.promised_end, known.promised_end);
+  keep(segment.start, known.start);
+  keep(segment.end, known.end);
+  keep(segment.suspended, known.suspended);
+  keep(segment.elapsed, known.elapsed);
+  keep(segment.billing, known.billing);
+  return segment;
+}
+
+void forget_end(Segment& segment) {
+  segment.state.clear();
+  segment.note.clear();
+  segment.start = segment.end = segment.elapsed = segment.suspended = 0;
+}
+
+std::string refused_from(const std::string& cluster, Time hour) {
+  return fmt::format("{}{}:{:08}", kRefused, cluster, hour);
+}
+
+}  // namespace
+
+MemoryBooks::MemoryBooks(std::function<void(const Segment&)> settled)
+    : settled_(std::move(settled)) {
+  accounts_ = {{"@treasury", {}, {}}, {"@revenue", {}, {}}};
+}
+
+Result<void> MemoryBooks::add_account(const std::string& name) {
+  if (!is_account_name(name)) return fail(fmt::format("account name '{}': not allowed", name));
+  const std::string lower = lower_case(name);
+  if (!account_names_.try_emplace(lower, static_cast<AccountIndex>(accounts_.size())).second)
+    return fail(fmt::format("account {} exists already", lower));
+  accounts_.push_back({lower, {}, {}});
+  return {};
+}
+
+Result<void> MemoryBooks::deposit(const std::string& account, Money amount) {
+  const auto found = find_account(account);
+  if (!found) return fail(fmt::format("no account '{}'", account));
+  if (amount <= kNothing)
+    return fail(fmt::format("amount {}: must be more than 0", amount.to_string()));
+  if (!fits(kTreasury, *found, amount)) return fail("a deposit would leave the range of money");
+  move(kTreasury, *found, amount);
+  return {};
+}
+
+std::optional<MemoryBooks::AccountIndex> MemoryBooks::find_account(const std::string& name) const {
+  const auto found = account_names_.find(lower_case(name));
+  if (found == account_names_.end()) return std::nullopt;
+  return found->second;
+}
+
+// Also where the books have it from before bids were kept.
+MemoryBooks::Run* MemoryBooks::find_run(const ledger::SegmentKey& key) {
+  auto found = runs_.find(key.text());
+  if (found == runs_.end() && !key.bid.empty()) {
+    ledger::SegmentKey without_bid = key;
+    without_bid.bid.clear();
+    found = runs_.find(without_bid.text());
+  }
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+bool MemoryBooks::fits(AccountIndex debit, AccountIndex credit, Money amount) const {
+  const auto wide = [](Money money) { return static_cast<__int128>(money.micro()); };
+  return in_range(wide(accounts_[debit].posted) - wide(amount)) &&
+         in_range(wide(accounts_[credit].posted) + wide(amount));
+}
+
+void MemoryBooks::move(AccountIndex debit, AccountIndex credit, Money amount) {
+  accounts_[debit].posted -= amount;
+  accounts_[credit].posted += amount;
+}
+
+void MemoryBooks::drop_lien(Run& run) {
+  if (!run.lien) return;
+  accounts_[run.lien->account].liens -= run.lien->amount;
+  run.lien.reset();
+}
+
+std::vector<Outcome> MemoryBooks::apply(const std::vector<ledger::Operation>& operations,
+                                        Time now) {
+  struct Apply {
+    MemoryBooks& books;
+    Time now;
+    Outcome operator()(const ledger::PlaceLien& lien) { return books.set_lien(lien.segment); }
+    Outcome operator()(const ledger::ChangeLien& lien) { return books.set_lien(lien.segment); }
+    Outcome operator()(const ledger::Settle& settle) { return books.settle(settle, now); }
+    Outcome operator()(const ledger::VoidLien& lien) { return books.void_lien(lien, now); }
+    Outcome operator()(const ledger::RecordBid& bid) { return books.record(bid); }
+    Outcome operator()(const ledger::ForgetBid& bid) { return books.forget(bid); }
+  };
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(operations.size());
+  for (const ledger::Operation& operation : operations)
+    outcomes.push_back(std::visit(Apply{*this, now}, operation));
+  return outcomes;
+}
+
+Outcome MemoryBooks::set_lien(const Segment& segment) {
+  if (segment.quoted < kNothing) return Outcome::kRefused;
+  const auto account = find_account(segment.account);
+  if (!account) return Outcome::kNoAccount;
+  Run* known = find_run(segment.key);
+  if (known != nullptr && known->status == Status::kSettled && known->charged != kNothing)
+    return Outcome::kAlreadyDone;
+  const bool same_account = known != nullptr && known->lien && known->lien->account == *account;
+  const Money old = same_account ? known->lien->amount : kNothing;
+  if (same_account && old == segment.quoted) return Outcome::kAlreadyDone;
+  const Money available = accounts_[*account].posted - accounts_[*account].liens;
+  const Money amount = segment.quoted;
+  if (amount > available + old && amount > old && amount != kNothing) return Outcome::kNoFunds;
+
+  Run& run = known != nullptr ? *known : runs_[segment.key.text()];
+  auto details = std::make_unique<Segment>(segment);
+  if (run.details != nullptr) {
+    if (!run.lien) forget_end(*run.details);
+    details->key = run.details->key;
+    *details = merged(std::move(*details), *run.details);
+  }
+  drop_lien(run);
+  run.details = std::move(details);
+  run.details->account = accounts_[*account].name;
+  run.status = Status::kOpen;
+  run.lien = Lien{*account, amount};
+  accounts_[*account].liens += amount;
+  return Outcome::kDone;
+}
+
+Outcome MemoryBooks::settle(const ledger::Settle& settle, Time now) {
+  Segment segment = settle.segment;
+  if (segment.refunded < kNothing || segment.charged < segment.refunded ||
+      segment.quoted < kNothing)
+    return Outcome::kRefused;
+  Money paid_out;
+  for (const ledger::Payee& payee : settle.payees) {
+    if (payee.amount < kNothing) return Outcome::kRefused;
+    paid_out += payee.amount;
+  }
+  if (paid_out > segment.charged - segment.refunded) return Outcome::kRefused;
+  Run* known = find_run(segment.key);
+  if (known != nullptr && known->status == Status::kSettled) {
+    const bool ran_after_all = known->charged == kNothing && segment.charged > kNothing &&
+                               segment.elapsed > 0 && segment.end > known->end;
+    if (!ran_after_all) return Outcome::kAlreadyDone;
+  }
+  auto payer = find_account(segment.account);
+  if (!payer && known != nullptr && known->lien) payer = known->lien->account;
+  if (!payer) return Outcome::kNoAccount;
+  if (!fits(*payer, kRevenue, segment.charged)) return Outcome::kRefused;
+
+  Run& run = known != nullptr ? *known : runs_[segment.key.text()];
+  if (segment.end == 0) segment.end = now;
+  segment.account = accounts_[*payer].name;
+  if (run.details != nullptr) {
+    keep(segment.quoted, run.details->quoted);
+    if (!run.lien) forget_end(*run.details);
+    segment.key = run.details->key;
+    segment = merged(std::move(segment), *run.details);
+  }
+  drop_lien(run);
+  move(*payer, kRevenue, segment.charged);
+  move(kRevenue, *payer, segment.refunded);
+  pay_owners(settle.payees);
+  run.status = Status::kSettled;
+  run.charged = segment.charged;
+  run.end = segment.end;
+  run.details = segment.charged == kNothing ? std::make_unique<Segment>(segment) : nullptr;
+  if (settled_) settled_(segment);
+  return Outcome::kDone;
+}
+
+void MemoryBooks::pay_owners(const std::vector<ledger::Payee>& payees) {
+  std::map<std::string, Money> by_name;
+  for (const ledger::Payee& payee : payees) by_name[lower_case(payee.account)] += payee.amount;
+  for (const auto& [name, amount] : by_name) {
+    const auto owner = find_account(name);
+    if (owner && fits(kRevenue, *owner, amount)) move(kRevenue, *owner, amount);
+  }
+}
+
+Outcome MemoryBooks::void_lien(const ledger::VoidLien& operation, Time now) {
+  Run* run = find_run(operation.key);
+  if (run == nullptr || !run->lien) return Outcome::kAlreadyDone;
+  drop_lien(*run);
+  run->status = Status::kVoided;
+  run->details->state = "VOIDED";
+  run->details->note = operation.note;
+  run->details->end = now;
+  return Outcome::kDone;
+}
+
+double MemoryBooks::refused_that_day(const ledger::RecordBid& record, const std::string& id) const {
+  const Time midnight = record.bid.submitted / kHour / kHoursOfDay * kHoursOfDay;
+  const auto first = bids_.lower_bound(refused_from(record.cluster, midnight));
+  const auto last = bids_.lower_bound(refused_from(record.cluster, midnight + kHoursOfDay));
+  const std::string account = lower_case(record.account);
+  double sum = 0;
+  for (auto bid = first; bid != last; ++bid) {
+    if (bid->first != id && bid->second.account == account) sum += bid->second.bid.value;
+  }
+  return sum;
+}
+
+Outcome MemoryBooks::store_bid(const ledger::RecordBid& record, const std::string& id) {
+  const auto [found, is_new] = bids_.try_emplace(id);
+  KeptBid& kept = found->second;
+  if (!is_new && (record.accepted || record.bid.value <= kept.bid.value))
+    return Outcome::kAlreadyDone;
+  kept.bid = record.bid;
+  kept.bid.partition = record.partition;
+  kept.account = lower_case(record.account);
+  if (is_new) {
+    kept.cluster = record.cluster;
+    kept.accepted = record.accepted;
+  }
+  return Outcome::kDone;
+}
+
+Outcome MemoryBooks::record(const ledger::RecordBid& record) {
+  if (!std::isfinite(record.bid.value)) return Outcome::kRefused;
+  if (record.accepted) return store_bid(record, record.id);
+  const std::string id =
+      fmt::format("{}:{}", refused_from(record.cluster, record.bid.submitted / kHour), record.uid);
+  const double together = refused_that_day(record, id) + record.bid.value;
+  if (together > record.could_spend.credits()) return Outcome::kAlreadyDone;
+  return store_bid(record, id);
+}
+
+Outcome MemoryBooks::forget(const ledger::ForgetBid& operation) {
+  const auto found = bids_.find(operation.id);
+  if (found == bids_.end() || !found->second.accepted) return Outcome::kAlreadyDone;
+  found->second.accepted = false;
+  return Outcome::kDone;
+}
+
+void MemoryBooks::forget_bids(Time time) {
+  std::erase_if(bids_, [time](const auto& entry) { return entry.second.bid.submitted < time; });
+}
+
+std::vector<PastBid> MemoryBooks::past_bids(const std::string& cluster, Time since,
+                                            Time until) const {
+  std::vector<const PastBid*> found;  // in the order of their ids
+  for (const auto& [id, kept] : bids_) {
+    if (kept.bid.submitted < since || kept.bid.submitted >= until) continue;
+    if (!kept.cluster.empty() && kept.cluster != cluster) continue;
+    if (kept.accepted || id.starts_with(kRefused)) found.push_back(&kept.bid);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const PastBid* a, const PastBid* b) { return a->submitted < b->submitted; });
+  std::vector<PastBid> bids;
+  bids.reserve(found.size());
+  for (const PastBid* bid : found) bids.push_back(*bid);
+  return bids;
+}
+
+std::vector<ledger::AccountInfo> MemoryBooks::accounts() const {
+  std::vector<ledger::AccountInfo> infos;
+  infos.reserve(account_names_.size());
+  for (const auto& [name, index] : account_names_)
+    infos.push_back({{name, accounts_[index].posted, accounts_[index].liens}, "", {}});
+  return infos;
+}
+
+std::vector<ledger::OpenLien> MemoryBooks::open_liens(const std::string& cluster) const {
+  std::vector<ledger::OpenLien> liens;
+  for (const auto& [key, run] : runs_) {
+    if (run.lien && run.details->key.cluster == cluster) liens.push_back({*run.details});
+  }
+  std::sort(liens.begin(), liens.end(),
+            [](const auto& a, const auto& b) { return a.segment.key < b.segment.key; });
+  return liens;
+}
+
+ledger::Balance MemoryBooks::balance(const std::string& account) const {
+  const auto found = find_account(account);
+  if (!found) return {};
+  return {accounts_[*found].name, accounts_[*found].posted, accounts_[*found].liens};
+}
+
+Money MemoryBooks::sum() const {
+  Money sum;
+  for (const Account& account : accounts_) sum += account.posted;
+  return sum;
+}
+
+Money MemoryBooks::liens() const {
+  Money sum;
+  for (const Account& account : accounts_) sum += account.liens;
+  return sum;
+}
+
+}  // namespace market::sim
