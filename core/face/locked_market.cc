@@ -79,7 +79,7 @@ void LockedMarket::report(BooksReport news) {
       sales = market_.take_sales();
       if (sales.size() <= kFewSales || round == kMostRounds) {
         make_up(next, sales);
-        replaced = market_.tell_books(std::move(news), std::move(next));
+        replaced = market_.tell_books(news, std::move(next));
         break;
       }
     }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/market/owners.h"
+#include "core/market/buying.h"
 #include "core/market/rates.h"
 #include "core/market/site.h"
 
@@ -78,7 +78,7 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
 void AuctionExchange::join_auction(Time now) {
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (job->terms.auctioned() && job->terms.rule != rule() && &site_.exchange_of(*job) == this) {
-      buy_again(*job, 0, now);
+      market::buy_again(site_, *job, job->bid.request, 0, now);
     }
   }
 }
@@ -165,7 +165,8 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
 
 // A changed or funded bid takes part with its new words when its account can pay for it.
 bool AuctionExchange::buy_again(Job& job, Time, Time now) {
-  const Money most = most_it_costs(job.bid);
+  const Money most =
+      std::min(most_it_costs(job.bid), job.cap.value_or(Money::from_micro(INT64_MAX)));
   if (is_worthless(job.bid, job.bid_made, now)) {
     hold(job, Cause::kWorthless, most, now);
     return false;
@@ -218,6 +219,7 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
   }
   job.bid.worth = worth;
   job.texts = texts;
+  job.cap.reset();
   job.terms.price = most;
   job.stood = false;
   job.note_due = true;

@@ -13,14 +13,9 @@ bool buy_again(Site& site, Job& job, const Request& request, Time keep_start, Ti
 }
 
 bool move_at_told_price(Site& site, Job& job, const Request& request, Time now) {
-  const bool was_told = job.told && !job.terms.auctioned();
   if (!site.exchange_of(request).promises() || job.terms.auctioned()) {
-    const Money told = job.terms.price;
-    const bool bought = buy_again(site, job, request, job.terms.start, now);
-    if (!bought || !was_told || told >= job.terms.price) return bought;
-    job.terms.price = told;  // it bids what it is worth and owes no more than was told
-    site.set_lien(job, told);
-    return true;
+    if (job.told && !job.terms.auctioned()) job.cap = job.terms.price;
+    return buy_again(site, job, request, job.terms.start, now);
   }
   if (job.missed) {  // its owner let its start pass: its price will be asked for again
     job.bid.request = request;

@@ -124,6 +124,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   }
   job.bid.worth = worth;
   job.texts = texts;
+  job.cap.reset();
   job.note_due = true;
   if (job.phase != Phase::kWaiting) return std::nullopt;
   job.start_failures = 0;

@@ -269,6 +269,7 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   const bool by_owner = std::exchange(job.owner_changed, false);
   if (by_owner) {
     job.told = false;
+    job.cap.reset();
     job.counted_cpus = 0;
   }
   job.count_due = true;

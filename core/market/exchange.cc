@@ -148,6 +148,26 @@ void Exchange::hold(Job& job, Cause cause, Money needed, Time now) {
   job.note_due = true;
 }
 
+void Exchange::promise(const Request& request, Time start) {
+  sell(request, start);
+  if (journalling_) journal_.push_back({request, start, std::nullopt});
+}
+
+void Exchange::release(const Request& request, Time start, Time from) {
+  take_from(request, start, from);
+  if (journalling_) journal_.push_back({request, start, from});
+}
+
+void Exchange::begin_journal() {
+  journal_.clear();
+  journalling_ = true;
+}
+
+void Exchange::end_journal() {
+  journal_.clear();
+  journalling_ = false;
+}
+
 double Exchange::billing_of(const Tres& tres) const {
   return billing_units_of(settings, tres, sold_tres);
 }

@@ -10,11 +10,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/config/config.h"
-#include "core/market/journalled_prices.h"
 #include "core/market/offer.h"
+#include "core/market/sale.h"
 #include "core/mechanism/auction.h"
 #include "core/words/slurm_view.h"
 
@@ -54,13 +55,13 @@ class Exchange {
   virtual bool is_priced() const { return true; }
   virtual void update(const Capacity& capacity, Time now) = 0;
 
-  // ---- what the rule is told of sales; an auction sells no starts
-  virtual void promise(const Request&, Time /*start*/) {}
-  virtual void release(const Request&, Time /*start*/, Time /*from*/) {}
-  /// From begin_journal() to end_journal() what is sold is kept for a successor.
-  virtual void begin_journal() {}
-  virtual std::vector<Sale> take_journal() { return {}; }
-  virtual void end_journal() {}
+  // ---- what is sold; from begin_journal() to end_journal() it is kept for a successor, which may
+  // sell starts where this rule sells none
+  void promise(const Request& request, Time start);
+  void release(const Request& request, Time start, Time from);
+  void begin_journal();
+  std::vector<Sale> take_journal() { return std::exchange(journal_, {}); }
+  void end_journal();
   /// Starts that were priced so far: a measure of work.
   virtual std::uint64_t priced() const { return 0; }
 
@@ -141,6 +142,10 @@ class Exchange {
   void hold(Job& job, Cause cause, Money needed, Time now);
 
  protected:
+  /// What the rule is told of a promise, and of one that is taken back from `from` on.
+  virtual void sell(const Request&, Time /*start*/) {}
+  virtual void take_from(const Request&, Time /*start*/, Time /*from*/) {}
+
   /// What a run has used of its rates, credits, and the most it may owe.
   struct Owed {
     Money most;
@@ -149,6 +154,10 @@ class Exchange {
   Owed owed_so_far(const Job& job, const market_job_t& ended, const Bill& bill) const;
 
   Site& site_;
+
+ private:
+  std::vector<Sale> journal_;
+  bool journalling_ = false;
 };
 
 /// The exchange of a mechanism that the settings name; fails when there is none.

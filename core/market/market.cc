@@ -121,7 +121,7 @@ std::vector<Sale> Market::take_sales() {
   return sales;
 }
 
-Exchanges Market::tell_books(BooksReport news, Exchanges next) {
+Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
   if (!next.empty()) {
     if (news.config) {
       site_.config = *news.config;

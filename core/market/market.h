@@ -43,7 +43,7 @@ class Market {
   std::size_t unwritten() const { return site_.accounts.unwritten(); }
   /// What whoever keeps the books found, and the exchanges of settings or lessons that are new;
   /// empty: those in force stay, and so do the settings. Returns what was replaced.
-  Exchanges tell_books(BooksReport news, Exchanges next);
+  Exchanges tell_books(BooksReport& news, Exchanges next);
 
   // ---- Slurm; the comments of core/face/market.h hold
   /// Shorter until the first pass that counts.

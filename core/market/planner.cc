@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <unordered_set>
 #include <utility>
 
 #include "core/market/convert.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/market/search.h"
 #include "core/market/site.h"
@@ -29,7 +28,8 @@ Time free_after_of(const PriceList& list, std::size_t start) {
 }  // namespace
 
 PriceList PostedExchange::price_list(const Request& request, Time now) const {
-  PriceList list = prices_.prices(request, now);
+  PriceList list = prices_->prices(request, now);
+  priced_ += list.credits.size();
   const double factor = settings.rate_of(request.partition) * qos_factor(request.qos);
   if (factor == 1) return list;
   for (double& credits : list.credits) credits *= factor;

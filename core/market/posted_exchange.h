@@ -11,17 +11,10 @@ class PostedExchange final : public Exchange {
   PostedExchange(Site& site, MarketSettings of, std::unique_ptr<PostedPrice> prices)
       : Exchange(site, std::move(of)), prices_(std::move(prices)) {}
 
-  std::string_view rule() const override { return prices_.rule(); }
+  std::string_view rule() const override { return prices_->rule(); }
   bool promises() const override { return true; }
-  void update(const Capacity& capacity, Time now) override { prices_.update(capacity, now); }
-  void promise(const Request& request, Time start) override { prices_.promise(request, start); }
-  void release(const Request& request, Time start, Time from) override {
-    prices_.release(request, start, from);
-  }
-  void begin_journal() override { prices_.begin_journal(); }
-  std::vector<Sale> take_journal() override { return prices_.take_journal(); }
-  void end_journal() override { prices_.end_journal(); }
-  std::uint64_t priced() const override { return prices_.priced(); }
+  void update(const Capacity& capacity, Time now) override { prices_->update(capacity, now); }
+  std::uint64_t priced() const override { return priced_; }
 
   PriceList price_list(const Request& request, Time now) const override;
   double qos_factor(std::string_view qos) const override { return settings.qos_factor(qos); }
@@ -33,10 +26,15 @@ class PostedExchange final : public Exchange {
                                                Time now) const override;
 
  private:
+  void sell(const Request& request, Time start) override { prices_->promise(request, start); }
+  void take_from(const Request& request, Time start, Time from) override {
+    prices_->release(request, start, from);
+  }
   std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
   void keep_told(const Job& job, Found& found, Time now) const;
 
-  JournalledPrices prices_;
+  const std::unique_ptr<PostedPrice> prices_;
+  mutable std::uint64_t priced_ = 0;
 };
 
 }  // namespace market

@@ -9,7 +9,6 @@
 #include "core/market/buying.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
-#include "core/market/settlement.h"
 #include "core/market/text.h"
 #include "core/util/account_name.h"
 

@@ -103,10 +103,12 @@ struct Job {
   bool array_full = false;     ///< as many run
   bool retime = false;         ///< the next plan also moves the promise
   bool missed = false;         ///< not ready at its start: the next plan asks for the price again
-  bool told = false;           ///< its owner was told terms.price for it as it is: it never rises
-  bool owner_changed = false;  ///< its owner changed it since the last pass
-  bool count_due = true;       ///< Slurm did not count its CPUs yet
-  Time count_at = 0;           ///< not before
+  std::optional<Money>
+      cap;            ///< of what it owes in an auction: others moved it there at a price told
+  bool told = false;  ///< its owner was told terms.price for it as it is: it never rises
+  bool owner_changed = false;      ///< its owner changed it since the last pass
+  bool count_due = true;           ///< Slurm did not count its CPUs yet
+  Time count_at = 0;               ///< not before
   std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
   std::uint32_t counted_nodes = 0;
   Time bound_at = 0;

@@ -78,7 +78,7 @@ void BooksKeeper::tell(BooksReport report) {
     next = maker_.make(markets, market_.stands_of(markets), report.now);
     make_up(next, market_.take_sales());
   }
-  market_.tell_books(std::move(report), std::move(next));
+  market_.tell_books(report, std::move(next));
 }
 
 }  // namespace market::sim

@@ -284,6 +284,12 @@ TEST(Moves, OperatorsMoveIntoAnAuctionCostsNoMoreThanWasTold) {
     world.advance(world.now + 20);
     EXPECT_EQ(world.price(id), "4.00") << world.why(id);
     EXPECT_EQ(world.balance("physics").liens.to_string(), "4.00");
+    market_change_t change{};  // and makes it longer
+    change.time_limit_min = 90;
+    (void)world.World::change(id, 0, change);
+    world.job(id).limit_min = 90;
+    world.advance(world.now + 20);
+    EXPECT_EQ(world.price(id), "4.00") << world.why(id);
     world.scheduler = Scheduler::kEager;
     world.advance(world.now + 1200);
     ASSERT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
@@ -292,6 +298,26 @@ TEST(Moves, OperatorsMoveIntoAnAuctionCostsNoMoreThanWasTold) {
     EXPECT_LE(runs->front().charged, *Money::parse("4"));
     world.expect_balanced();
   }
+}
+
+// 4.00 told and set aside, 1.00 left: the job owes no more than 4.00 in the auction, so the account
+// need not have the whole budget.
+TEST(Moves, OperatorsMoveIntoAnAuctionNeedsNoMoreFundsThanWereSetAside) {
+  Two world(kFixed, "mechanism = \"tycoon\";");
+  (void)world.books().add_account("chemistry", "", world.now);
+  (void)world.books().set_members("chemistry", {"root", "daemon"}, {});
+  (void)world.books().deposit("chemistry", *Money::parse("5"), "", world.now);
+  world.sync();
+  world.scheduler = Scheduler::kNone;
+  Ask ask = world.ask("main", "50");
+  ask.account = "chemistry";
+  const std::uint32_t id = world.run(ask);
+  ASSERT_NE(id, 0u);
+  world.advance(world.now + 20);
+  world.move(id, "side", 0);
+  world.advance(world.now + 20);
+  EXPECT_EQ(world.price(id), "4.00") << world.why(id);
+  EXPECT_EQ(world.balance("chemistry").liens.to_string(), "4.00");
 }
 
 // Its owner's own move is another bid: it bids what it says.
