@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// One file although it is long: the index is one structure, and its parts change together.
 #include "core/mechanism/node_index.h"
 
 #include <algorithm>

@@ -9,52 +9,12 @@
 
 #include "core/mechanism/table.h"
 #include "core/util/seeded_random.h"
-#include "fake_cluster.h"
+#include "two_markets.h"
 
 namespace market::testing {
 namespace {
 
 using Json = nlohmann::json;
-
-// Eight nodes of 4 CPUs, the first four of partition main, the others of partition side.
-struct TwoMarkets : World {
-  explicit TwoMarkets(const std::string& main, const std::string& side,
-                      const std::string& more = "")
-      : World(settings(main, side, more), 8, 4) {
-    (void)books().deposit("physics", *Money::parse("1000000"), "", now);
-    partitions = {{"main", {0, 1, 2, 3}}, {"side", {4, 5, 6, 7}}};
-    tell_cluster();
-    sync();
-    step();
-  }
-  static std::string settings(const std::string& main, const std::string& side,
-                              const std::string& more = "") {
-    return fmt::format(
-        "prices = {{ floor = \"1\"; cap = \"4\"; fixed = \"1\"; }};\n{}\nmarkets = (\n"
-        "  {{ name = \"first\"; partitions = [ \"main\" ]; {} }},\n"
-        "  {{ name = \"second\"; partitions = [ \"side\" ]; {} }} );\n",
-        more, main, side);
-  }
-  Ask ask(const char* partition, const char* budget, std::uint32_t cpus = 4) {
-    Ask ask;
-    ask.partition = partition;
-    ask.budget = budget;
-    ask.cpus = cpus;
-    ask.runtime = 600;
-    return ask;
-  }
-  std::string why(const char* partition, const char* budget, std::uint32_t cpus = 4) {
-    return submit(ask(partition, budget, cpus)).text;
-  }
-  Json told(const std::string& question) { return Json::parse(query(question)); }
-  std::string prices(const char* partition) {
-    return told(fmt::format(R"({{"verb":"prices","partition":"{}"}})", partition))["rows"].dump();
-  }
-};
-
-const char* const kEra = "mechanism = \"era\";";
-const char* const kFixed = "mechanism = \"first_fit\";";
-const char* const kTycoon = "mechanism = \"tycoon\";";
 
 TEST(Markets, EachPartitionSellsByItsOwnRule) {
   TwoMarkets world(kFixed, kTycoon);

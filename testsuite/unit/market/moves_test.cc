@@ -7,50 +7,26 @@
 
 #include "core/mechanism/table.h"
 #include "core/util/seeded_random.h"
-#include "fake_cluster.h"
+#include "two_markets.h"
 
 namespace market::testing {
 namespace {
 
 using Json = nlohmann::json;
 
-// Eight nodes of 4 CPUs, the first four of partition main, the others of partition side.
-struct Two : World {
-  explicit Two(const std::string& main, const std::string& side, const std::string& more = "")
-      : World(settings(main, side, more), 8, 4) {
-    (void)books().deposit("physics", *Money::parse("1000000"), "", now);
-    partitions = {{"main", {0, 1, 2, 3}}, {"side", {4, 5, 6, 7}}};
-    tell_cluster();
-    sync();
-    step();
-  }
-  static std::string settings(const std::string& main, const std::string& side,
-                              const std::string& more = "") {
-    return fmt::format(
-        "prices = {{ floor = \"1\"; cap = \"4\"; fixed = \"1\"; }};\n{}\nmarkets = (\n"
-        "  {{ name = \"first\"; partitions = [ \"main\" ]; {} }},\n"
-        "  {{ name = \"second\"; partitions = [ \"side\" ]; {} }} );\n",
-        more, main, side);
-  }
+struct Two : TwoMarkets {
+  using TwoMarkets::TwoMarkets;
   Ask ask(const char* partition, const char* budget, std::uint32_t cpus = 4) {
-    Ask ask;
-    ask.partition = partition;
-    ask.budget = budget;
-    ask.cpus = cpus;
-    ask.runtime = 600;
+    Ask ask = TwoMarkets::ask(partition, budget, cpus);
     ask.uid = 1;
     return ask;
   }
-  Json told(const std::string& question) { return Json::parse(query(question)); }
   std::string why(std::uint32_t id) {
     return told(fmt::format(R"({{"verb":"why","job":"{}"}})", id)).dump();
   }
   std::string price(std::uint32_t id) {
     const Json all = told(fmt::format(R"({{"verb":"why","job":"{}"}})", id));
     return all.value("price", all.dump());
-  }
-  std::string prices(const char* partition) {
-    return told(fmt::format(R"({{"verb":"prices","partition":"{}"}})", partition))["rows"].dump();
   }
   market_verdict move(std::uint32_t id, const char* partition, std::uint32_t by) {
     market_change_t change{};
@@ -61,8 +37,6 @@ struct Two : World {
   }
 };
 
-const char* const kEra = "mechanism = \"era\";";
-const char* const kFixed = "mechanism = \"first_fit\";";
 const char* const kDear = "mechanism = \"first_fit\"; prices = { fixed = \"2\"; };";
 
 // 4 CPUs, 1 h = 4.00; requeued and made 3 h long between two passes: 12.00.
