@@ -251,6 +251,7 @@ void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
     if (seen.deadline == 0)
       request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
     job.told = false;
+    job.cap.reset();
     buy_again(site_, job, request, 0, now);
     return;
   }

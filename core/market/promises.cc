@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What was told is kept: the price, when Slurm, a site's plugin or an operator makes the job
-// another one than was sold; the place, by giving it up where Slurm does not start the job.
+// The price that was told is kept when Slurm, a site's plugin or an operator makes the job another
+// one than was sold.
 #include <fmt/format.h>
 
 #include <algorithm>

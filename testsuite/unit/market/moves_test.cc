@@ -294,6 +294,25 @@ TEST(Moves, OperatorsMoveIntoAnAuctionNeedsNoMoreFundsThanWereSetAside) {
   EXPECT_EQ(world.balance("chemistry").liens.to_string(), "4.00");
 }
 
+// The cap is of the run that others moved. Its owner's requeue is another bid: else each run would
+// compete with 50 and owe 4.
+TEST(Moves, OwnersRequeueAfterAMoveByOthersBidsTheBudget) {
+  Two world(kFixed, "mechanism = \"tycoon\";");
+  world.scheduler = Scheduler::kNone;
+  const std::uint32_t id = world.run(world.ask("main", "50"));
+  world.advance(world.now + 20);
+  world.move(id, "side", 0);
+  world.advance(world.now + 20);
+  ASSERT_EQ(world.price(id), "4.00") << world.why(id);
+  world.scheduler = Scheduler::kEager;
+  world.advance(world.now + 60);
+  ASSERT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+  world.scheduler = Scheduler::kNone;
+  world.requeue(world.job(id), MARKET_JOB_REQUEUED);
+  world.advance(world.now + 20);
+  EXPECT_EQ(world.price(id), "50.00") << world.why(id);
+}
+
 // Its owner's own move is another bid: it bids what it says.
 TEST(Moves, OwnersMoveIntoAnAuctionBidsTheBudget) {
   Two world(kFixed, "mechanism = \"tycoon\";");
