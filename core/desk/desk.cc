@@ -61,7 +61,7 @@ Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const 
                                                                        : std::uint64_t{0};
   std::vector<const Job*> jobs;
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (id > after && job.lien != Money()) jobs.push_back(&job);
+    if (id > after && job.agreed.lien != Money()) jobs.push_back(&job);
   }
   std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
   Json liens = Json::array();
@@ -69,8 +69,8 @@ Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const 
     liens.push_back(Json{{"job", jobs[i]->id},
                          {"bid", jobs[i]->token},
                          {"restart", jobs[i]->restart},
-                         {"account", jobs[i]->lien_account},
-                         {"lien", jobs[i]->lien.to_string()}});
+                         {"account", jobs[i]->agreed.lien_account},
+                         {"lien", jobs[i]->agreed.lien.to_string()}});
   }
   return Json{{"ok", true},
               {"liens", liens},
@@ -83,7 +83,7 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   const std::string name = text_of(ask, "job");
   const Job* job = site_.jobs.find_job(name);
   if (job == nullptr ||
-      (job->bid.uid != asker.uid && !admission_.may_see(job->bid.account, asker))) {
+      (job->agreed.bid.uid != asker.uid && !admission_.may_see(job->agreed.bid.account, asker))) {
     return failure(
         fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
                     "yours nor of an account of yours",
@@ -91,34 +91,35 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   }
   std::string code;
   const std::string sentence = explain(site_, *job, now, code);
-  const double hours =
-      site_.billing_of(job->bid.request) * static_cast<double>(job->bid.request.duration) / 3600.0;
+  const double hours = site_.billing_of(job->agreed.bid.request) *
+                       static_cast<double>(job->agreed.bid.request.duration) / 3600.0;
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
-  if (job->phase != Phase::kWaiting && !job->terms.auctioned()) {
+  if (job->phase != Phase::kWaiting && !job->agreed.terms.auctioned()) {
     text += fmt::format(
         "\nprice {} = {} billing-hours × {:.4f} ({}{}{}); lien {} on {}; promised by {}",
-        job->terms.price.to_string(), short_number(hours),
-        hours > 0 ? job->terms.price.credits() / hours : 0.0, job->terms.rule,
-        job->terms.markup.empty() ? "" : ", ", job->terms.markup, job->lien.to_string(),
-        job->bid.account, format_time_short(job->terms.promised_end, now));
+        job->agreed.terms.price.to_string(), short_number(hours),
+        hours > 0 ? job->agreed.terms.price.credits() / hours : 0.0, job->agreed.terms.rule,
+        job->agreed.terms.markup.empty() ? "" : ", ", job->agreed.terms.markup,
+        job->agreed.lien.to_string(), job->agreed.bid.account,
+        format_time_short(job->agreed.terms.promised_end, now));
   }
   Json answer{{"ok", true},
               {"text", text},
               {"code", code},
               {"job", job->id},
-              {"account", job->bid.account},
-              {"price", job->terms.price.to_string()},
-              {"lien", job->lien.to_string()}};
+              {"account", job->agreed.bid.account},
+              {"price", job->agreed.terms.price.to_string()},
+              {"lien", job->agreed.lien.to_string()}};
   if (job->phase == Phase::kWaiting) {
-    answer["needs"] = job->needed.to_string();
-    answer["available"] = site_.accounts.available(job->bid.account).to_string();
-  } else if (!job->terms.auctioned()) {
-    answer["start"] = job->terms.start;
-    answer["completes"] = job->terms.promised_end;
+    answer["needs"] = job->agreed.needed.to_string();
+    answer["available"] = site_.accounts.available(job->agreed.bid.account).to_string();
+  } else if (!job->agreed.terms.auctioned()) {
+    answer["start"] = job->agreed.terms.start;
+    answer["completes"] = job->agreed.terms.promised_end;
   }
-  if (!job->terms.markup.empty()) answer["markup"] = job->terms.markup;
-  if (!job->texts.budget.empty()) answer["budget"] = job->texts.budget;
-  if (!job->texts.value.empty()) answer["value"] = job->texts.value;
+  if (!job->agreed.terms.markup.empty()) answer["markup"] = job->agreed.terms.markup;
+  if (!job->agreed.texts.budget.empty()) answer["budget"] = job->agreed.texts.budget;
+  if (!job->agreed.texts.value.empty()) answer["value"] = job->agreed.texts.value;
   return answer;
 }
 
@@ -141,7 +142,7 @@ Json Desk::query_balance(const market_submission_t& asker) {
 Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
   Job* job = site_.jobs.find_job(name);
-  const bool is_theirs = job != nullptr && (asker.is_operator || job->bid.uid == asker.uid);
+  const bool is_theirs = job != nullptr && (asker.is_operator || job->agreed.bid.uid == asker.uid);
   if (!is_theirs || job->phase == Phase::kEnded)
     return failure(
         fmt::format("job {} carries no bid, has ended, or is not yours", printable(name)));
@@ -158,7 +159,7 @@ Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time n
       {"text", fmt::format("{}: the bid is now {}; it {}.  [{}]", printable(name),
                            texts.budget.empty() ? texts.value : texts.budget, sentence, code)},
       {"code", code},
-      {"price", job->terms.price.to_string()}};
+      {"price", job->agreed.terms.price.to_string()}};
 }
 
 // What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;

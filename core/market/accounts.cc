@@ -35,7 +35,8 @@ Accounts::Accounts(std::string cluster_name, Log log, std::function<void()> wake
       wake_books_(std::move(wake_books)) {}
 
 Money Accounts::can_pay(std::string_view account, const Job& job) const {
-  return funds_.available(account) + (job.lien_account == account ? job.lien : Money());
+  return funds_.available(account) +
+         (job.agreed.lien_account == account ? job.agreed.lien : Money());
 }
 
 bool Accounts::may_pay(std::string_view account, std::uint32_t uid) const {
@@ -102,47 +103,47 @@ ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
   segment.key = run_key(cluster_name_, job);
   segment.array_job_id = job.array_job_id;
   segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
-  segment.uid = job.bid.uid;
+  segment.uid = job.agreed.bid.uid;
   segment.user = job.user;
-  segment.account = job.bid.account;
-  segment.partition = job.bid.request.partition;
-  segment.mechanism = job.terms.rule;
-  segment.tres = job.tres_text;
-  segment.planned_start = job.terms.start;
-  segment.promised_end = job.terms.promised_end;
-  segment.quoted = job.terms.price;
+  segment.account = job.agreed.bid.account;
+  segment.partition = job.agreed.bid.request.partition;
+  segment.mechanism = job.agreed.terms.rule;
+  segment.tres = job.seen.tres;
+  segment.planned_start = job.agreed.terms.start;
+  segment.promised_end = job.agreed.terms.promised_end;
+  segment.quoted = job.agreed.terms.price;
   segment.billing = billing;
   return segment;
 }
 
 void Accounts::set_lien(Job& job, Money amount, double billing) {
-  if (job.lien == amount && job.lien_account == job.bid.account) return;
+  if (job.agreed.lien == amount && job.agreed.lien_account == job.agreed.bid.account) return;
   if (amount == Money()) return void_lien(job, "nothing to pay");
   Queued queued;
   queued.job_id = job.id;
-  queued.previous_lien = job.lien;
+  queued.previous_lien = job.agreed.lien;
   ledger::Segment segment = segment_of(job, billing);
   segment.quoted = amount;
-  if (job.lien == Money()) {
+  if (job.agreed.lien == Money()) {
     queued.operation = ledger::PlaceLien{std::move(segment)};
   } else {
     queued.operation = ledger::ChangeLien{std::move(segment)};
-    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+    queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
   }
-  queued.deltas.emplace_back(job.bid.account, Delta{Money(), amount});
-  job.lien = amount;
-  job.lien_account = job.bid.account;
+  queued.deltas.emplace_back(job.agreed.bid.account, Delta{Money(), amount});
+  job.agreed.lien = amount;
+  job.agreed.lien_account = job.agreed.bid.account;
   enqueue(std::move(queued));
 }
 
 void Accounts::void_lien(Job& job, const std::string& note) {
-  if (job.lien == Money()) return;
+  if (job.agreed.lien == Money()) return;
   Queued queued;
   queued.job_id = job.id;
-  queued.previous_lien = job.lien;
+  queued.previous_lien = job.agreed.lien;
   queued.operation = ledger::VoidLien{run_key(cluster_name_, job), note};
-  queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
-  job.lien = Money();
+  queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
+  job.agreed.lien = Money();
   enqueue(std::move(queued));
 }
 
@@ -150,16 +151,17 @@ void Accounts::settle(Job& job, ledger::Segment segment, std::vector<ledger::Pay
                       bool resettled) {
   Queued queued;
   queued.job_id = job.id;
-  queued.previous_lien = job.lien;
-  if (!resettled || job.lien != Money()) {
-    queued.deltas.emplace_back(job.bid.account, Delta{segment.refunded - segment.charged, Money()});
+  queued.previous_lien = job.agreed.lien;
+  if (!resettled || job.agreed.lien != Money()) {
+    queued.deltas.emplace_back(job.agreed.bid.account,
+                               Delta{segment.refunded - segment.charged, Money()});
     for (const ledger::Payee& payee : payees)
       queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
   }
-  if (job.lien != Money())
-    queued.deltas.emplace_back(job.lien_account, Delta{Money(), Money() - job.lien});
+  if (job.agreed.lien != Money())
+    queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
   queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
-  job.lien = Money();
+  job.agreed.lien = Money();
   enqueue(std::move(queued));
 }
 

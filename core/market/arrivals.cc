@@ -16,9 +16,9 @@ void identify(Job& job, const market_job_t& seen) {
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.user = or_empty(seen.user);
-  job.tres_text = or_empty(seen.tres_req);
-  job.bid.uid = seen.uid;
-  job.throttle = seen.array_throttle;
+  job.seen.tres = or_empty(seen.tres_req);
+  job.agreed.bid.uid = seen.uid;
+  job.seen.throttle = seen.array_throttle;
 }
 
 Job* Confirmation::welcome(const market_job_t& seen, Time now) {
@@ -27,8 +27,8 @@ Job* Confirmation::welcome(const market_job_t& seen, Time now) {
   Job& job = site_.jobs.all()[seen.job_id];
   job = Job{};
   identify(job, seen);
-  job.begin = seen.begin;
-  job.fingerprint = fingerprint_of(seen);
+  job.seen.begin = seen.begin;
+  job.seen.fingerprint = fingerprint_of(seen);
   const auto provisional = site_.jobs.provisionals().find(note->token);
   if (provisional != site_.jobs.provisionals().end()) {
     confirm(job, provisional->second, seen, now);
@@ -47,14 +47,14 @@ void Confirmation::take_task(Job& job, Provisional& provisional) {
   if (is_extra) task = std::prev(provisional.tasks.end());
   provisional.seen_pass = site_.pass_number;
   job.token = provisional.token;
-  job.bid = provisional.bid;
-  job.texts = provisional.texts;
-  job.bid_made = provisional.made;
-  job.user_held = provisional.user_held;
-  job.terms = task->terms;
+  job.agreed.bid = provisional.bid;
+  job.agreed.texts = provisional.texts;
+  job.agreed.bid_made = provisional.made;
+  job.agreed.user_held = provisional.user_held;
+  job.agreed.terms = task->terms;
   job.phase = Phase::kWaiting;
   job.cause = Cause::kNoFunds;
-  job.needed = job.terms.price;
+  job.agreed.needed = job.agreed.terms.price;
   if (is_extra || !task->funded) {
     if (!is_extra) site_.jobs.count_claimed();
     task->claimed = true;
@@ -65,14 +65,14 @@ void Confirmation::take_task(Job& job, Provisional& provisional) {
       booking_key(job));
   task->claimed = true;
   site_.jobs.count_claimed();
-  if (!job.terms.auctioned()) {
-    job.placement = std::move(task->placement);
-    job.placed = true;  // promised to the mechanism since the acceptance
+  if (!job.agreed.terms.auctioned()) {
+    job.place.placement = std::move(task->placement);
+    job.place.booked = true;  // promised to the mechanism since the acceptance
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.told = true;
-  site_.accounts.give_back(job.bid.account, job.terms.price);
+  job.agreed.told = true;
+  site_.accounts.give_back(job.agreed.bid.account, job.agreed.terms.price);
 }
 
 void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_t& seen, Time now) {
@@ -80,18 +80,18 @@ void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_
   const auto [counted_cpus, counted_nodes] =
       std::pair(provisional.counted_cpus, provisional.counted_nodes);
   take_task(job, provisional);
-  job.release_due =
+  job.due.release =
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
   if (done) site_.jobs.forget_provisional(token);
-  job.bid.uid = seen.uid;
+  job.agreed.bid.uid = seen.uid;
   if (job.phase != Phase::kConfirmed) {
-    job.hold_due = job.note_due = true;
+    job.due.hold = job.due.note = true;
     return;
   }
   settle_terms(job, seen, now);
-  job.note_due = true;
+  job.due.note = true;
   hear_count(job, seen, counted_cpus, counted_nodes, now);
 }
 

@@ -56,19 +56,21 @@ Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish,
 std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time now, Who who) {
   std::vector<Job*> live;
   for (auto& [id, job] : site_.jobs.all()) {
-    const bool waits = job.phase == Phase::kConfirmed && (job.stands || who == Who::kAll);
-    const bool runs = job.phase == Phase::kRunning && !job.unbilled && job.terms.rule == rule();
-    if (job.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == this)
+    const bool waits = job.phase == Phase::kConfirmed && (job.auction.stands || who == Who::kAll);
+    const bool runs =
+        job.phase == Phase::kRunning && !job.run.unbilled && job.agreed.terms.rule == rule();
+    if (job.agreed.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == this)
       live.push_back(&job);
   }
   std::sort(live.begin(), live.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
   std::vector<LiveBid> bids;
   for (const Job* job : live) {
     const bool running = job->phase == Phase::kRunning;
-    const double worth = worth_at(job->bid, job->bid_made, limit_end(*job, now));
-    bids.push_back({job->id, &job->bid, job->bid_made, std::max(0.0, worth - job->accrued.credits),
-                    running, running ? job->ran : 0,
-                    job->rated ? std::optional(job->standing.rate) : std::nullopt});
+    const double worth = worth_at(job->agreed.bid, job->agreed.bid_made, limit_end(*job, now));
+    bids.push_back({job->id, &job->agreed.bid, job->agreed.bid_made,
+                    std::max(0.0, worth - job->run.accrued.credits), running,
+                    running ? job->run.ran : 0,
+                    job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt});
   }
   if (owners != nullptr) *owners = std::move(live);
   return bids;
@@ -77,8 +79,9 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
 // Bids that wait and were made under another auction's rule cost from now on what this one's says.
 void AuctionExchange::join_auction(Time now) {
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
-    if (job->terms.auctioned() && job->terms.rule != rule() && &site_.exchange_of(*job) == this) {
-      market::buy_again(site_, *job, job->bid.request, 0, now);
+    if (job->agreed.terms.auctioned() && job->agreed.terms.rule != rule() &&
+        &site_.exchange_of(*job) == this) {
+      market::buy_again(site_, *job, job->agreed.bid.request, 0, now);
     }
   }
 }
@@ -86,9 +89,9 @@ void AuctionExchange::join_auction(Time now) {
 // A value that has fallen to nothing while its job waited buys nothing any more.
 void AuctionExchange::drop_worthless(Time now) {
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
-    if (job->terms.auctioned() && &site_.exchange_of(*job) == this &&
-        is_worthless(job->bid, job->bid_made, now))
-      hold(*job, Cause::kWorthless, job->terms.price, now);
+    if (job->agreed.terms.auctioned() && &site_.exchange_of(*job) == this &&
+        is_worthless(job->agreed.bid, job->agreed.bid_made, now))
+      hold(*job, Cause::kWorthless, job->agreed.terms.price, now);
   }
 }
 
@@ -99,7 +102,7 @@ void AuctionExchange::work(Time now) {
   std::vector<Job*> all;
   const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
   const bool all_stood =
-      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->stood; });
+      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->auction.stood; });
   if (all.empty() || (all_stood && now < next_auction_)) return;
   next_auction_ = now + settings.auction_period;
   std::vector<Job*> owners;
@@ -111,13 +114,13 @@ void AuctionExchange::work(Time now) {
     Job& job = *owners[i];
     const bool runs = job.phase == Phase::kRunning;
     if (runs && standings[i].nodes.empty()) {  // what it was awarded stays
-      standings[i].nodes = std::move(job.standing.nodes);
-      standings[i].payments = std::move(job.standing.payments);
+      standings[i].nodes = std::move(job.auction.standing.nodes);
+      standings[i].payments = std::move(job.auction.standing.payments);
     }
-    job.standing = std::move(standings[i]);
-    job.stood = true;
-    if (!std::exchange(job.rated, true) && runs)
-      raise_to_asks(job, job.placement, limit_end(job, now));
+    job.auction.standing = std::move(standings[i]);
+    job.auction.stood = true;
+    if (!std::exchange(job.auction.rated, true) && runs)
+      raise_to_asks(job, job.place.placement, limit_end(job, now));
     if (runs) accrue(job);  // its first rate holds from its start on
   }
 }
@@ -127,7 +130,8 @@ Money AuctionExchange::owed(const Job& job, const market_job_t& ended, const Bil
   if (!is_priced()) return Money();
   const Owed so_far = owed_so_far(job, ended, bill);
   // Every end of its own counts as a completion: else a job would rather fail, or be cancelled.
-  const EndedRun run{&job.bid, so_far.most.credits(), so_far.accrued, bill.elapsed, bill.own};
+  const EndedRun run{&job.agreed.bid, so_far.most.credits(), so_far.accrued, bill.elapsed,
+                     bill.own};
   return std::min(so_far.most, money_of(auction_->owes(run)));
 }
 
@@ -165,24 +169,25 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
 
 // A changed or funded bid takes part with its new words when its account can pay for it.
 bool AuctionExchange::buy_again(Job& job, Time, Time now) {
-  const Money most =
-      std::min(most_it_costs(job.bid), job.cap.value_or(Money::from_micro(INT64_MAX)));
-  if (is_worthless(job.bid, job.bid_made, now)) {
+  const Money most = std::min(most_it_costs(job.agreed.bid),
+                              job.agreed.cap.value_or(Money::from_micro(INT64_MAX)));
+  if (is_worthless(job.agreed.bid, job.agreed.bid_made, now)) {
     hold(job, Cause::kWorthless, most, now);
     return false;
   }
-  const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
-  if (!may_pay || most > site_.accounts.can_pay(job.bid.account, job)) {
+  const bool may_pay = site_.accounts.may_pay(job.agreed.bid.account, job.agreed.bid.uid);
+  if (!may_pay || most > site_.accounts.can_pay(job.agreed.bid.account, job)) {
     hold(job, Cause::kNoFunds, most, now);
     return false;
   }
-  job.terms = Terms{most, std::max(now, job.bid.request.earliest), 0, std::string(rule())};
+  job.agreed.terms =
+      Terms{most, std::max(now, job.agreed.bid.request.earliest), 0, std::string(rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.missed = job.stood = job.rated = false;
+  job.place.missed = job.auction.stood = job.auction.rated = false;
   site_.set_lien(job, most);
   site_.lessons.teach(job, now);
-  job.note_due = true;
+  job.due.note = true;
   return true;
 }
 
@@ -201,12 +206,13 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
                                                        const BidTexts& texts, Time now) {
   if (job.phase == Phase::kRunning && !is_of_rule(job))
     return Exchange::rebid_live(job, worth, texts, now);
-  Bid bid = job.bid;
+  Bid bid = job.agreed.bid;
   bid.worth = worth;
   const Time end = limit_end(job, now);
-  const double at_end = worth_at(bid, job.bid_made, end);
-  const double least = kSigmoidPlateau * worth_at(job.bid, job.bid_made, end);
-  if (job.phase == Phase::kRunning && (!never_below(worth, job.bid.worth) || at_end < least)) {
+  const double at_end = worth_at(bid, job.agreed.bid_made, end);
+  const double least = kSigmoidPlateau * worth_at(job.agreed.bid, job.agreed.bid_made, end);
+  if (job.phase == Phase::kRunning &&
+      (!never_below(worth, job.agreed.bid.worth) || at_end < least)) {
     return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
   }
   if (is_priced() && money_of(at_end) == Money())
@@ -217,12 +223,12 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
     return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
                        bid.account);
   }
-  job.bid.worth = worth;
-  job.texts = texts;
-  job.cap.reset();
-  job.terms.price = most;
-  job.stood = false;
-  job.note_due = true;
+  job.agreed.bid.worth = worth;
+  job.agreed.texts = texts;
+  job.agreed.cap.reset();
+  job.agreed.terms.price = most;
+  job.auction.stood = false;
+  job.due.note = true;
   site_.set_lien(job, most);
   return std::nullopt;
 }
@@ -246,9 +252,9 @@ std::optional<AuctionQuote> AuctionExchange::auction_quote(const Bid& asked, Tim
 double AuctionExchange::spent_rate() const {
   double spent = 0;
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.phase == Phase::kRunning && job.rated && is_of_rule(job) &&
+    if (job.phase == Phase::kRunning && job.auction.rated && is_of_rule(job) &&
         &site_.exchange_of(job) == this)
-      spent += job.standing.rate;
+      spent += job.auction.standing.rate;
   }
   return spent;
 }

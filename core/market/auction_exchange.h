@@ -48,7 +48,7 @@ class AuctionExchange final : public Exchange {
   void rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids, Time now);
   void raise_to_asks(Job& job, const Placement& placement, Time limit_end);
   /// Whether the job's price is of the auction in force, and not of a rule of the past.
-  bool is_of_rule(const Job& job) const { return job.terms.rule == rule(); }
+  bool is_of_rule(const Job& job) const { return job.agreed.terms.rule == rule(); }
 
   std::unique_ptr<Auction> auction_;
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known

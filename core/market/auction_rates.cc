@@ -38,7 +38,7 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
   }
   for (const auto& [id, job] : site_.jobs.all()) {
     if (job.phase != Phase::kRunning) continue;
-    for (const Seat& seat : job.placement) {
+    for (const Seat& seat : job.place.placement) {
       if (seat.node >= rooms_.size()) continue;
       Tres& free = rooms_[seat.node].free;
       free["cpu"] -=
@@ -53,17 +53,17 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.
 void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now) {
   if (!is_of_rule(job) || !is_priced()) return;
-  const Time end = ended.start + job.bid.request.duration + ended.suspended_s;
+  const Time end = ended.start + job.agreed.bid.request.duration + ended.suspended_s;
   const Placement placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
-  if (job.rated) return;
+  if (job.auction.rated) return;
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
-  const double worth = worth_at(job.bid, job.bid_made, end);
-  job.standing = preview_or_alone(job.bid, worth, now, false);
-  job.rated = true;
+  const double worth = worth_at(job.agreed.bid, job.agreed.bid_made, end);
+  job.auction.standing = preview_or_alone(job.agreed.bid, worth, now, false);
+  job.auction.rated = true;
   meet_asks(job, placement, end);
-  if (!std::exchange(job.rated, true)) {
-    job.standing = preview_or_alone(job.bid, worth, now, true);
+  if (!std::exchange(job.auction.rated, true)) {
+    job.auction.standing = preview_or_alone(job.agreed.bid, worth, now, true);
     raise_to_asks(job, placement, end);
   }
   job.phase = phase;
@@ -75,26 +75,27 @@ void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time l
   if (!auction_->wants_nodes()) return;
   std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
   if (placement.empty())  // nobody tells where it ran
-    asked.push_back(settings.floor_price * site_.billing_of(job.bid.request) / kHour);
-  const double most = worth_at(job.bid, job.bid_made, limit_end) /
-                      static_cast<double>(std::max<Time>(1, job.bid.request.duration));
+    asked.push_back(settings.floor_price * site_.billing_of(job.agreed.bid.request) / kHour);
+  const double most = worth_at(job.agreed.bid, job.agreed.bid_made, limit_end) /
+                      static_cast<double>(std::max<Time>(1, job.agreed.bid.request.duration));
   const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
-  job.standing.rate = std::max(job.standing.rate, least);
+  job.auction.standing.rate = std::max(job.auction.standing.rate, least);
 }
 
 // Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
 // the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
 void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit_end) {
-  if (!is_of_rule(job) || !auction_->wants_nodes() || !job.rated || job.accrued.resumed) return;
-  if (job.standing.nodes.empty()) {  // never awarded any: it is rated as a run
-    job.rated = job.stood = false;
+  if (!is_of_rule(job) || !auction_->wants_nodes() || !job.auction.rated || job.run.accrued.resumed)
+    return;
+  if (job.auction.standing.nodes.empty()) {  // never awarded any: it is rated as a run
+    job.auction.rated = job.auction.stood = false;
     return;
   }
   const std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
   const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
-  job.awarded = Owners(site_, *this).on_awarded_nodes(job, placement) &&
-                sum <= job.standing.rate * (1 + kRounding);
-  if (!job.awarded) raise_to_asks(job, placement, limit_end);
+  job.auction.awarded = Owners(site_, *this).on_awarded_nodes(job, placement) &&
+                        sum <= job.auction.standing.rate * (1 + kRounding);
+  if (!job.auction.awarded) raise_to_asks(job, placement, limit_end);
 }
 
 }  // namespace market

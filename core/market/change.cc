@@ -30,15 +30,15 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
     std::string code;
     return fmt::format("job {} {} [{}]", job.id, explain(site_, job, now, code), code);
   }
-  const bool longer = change.time_limit_min != 0 &&
-                      static_cast<Time>(change.time_limit_min) * 60 > job.bid.request.duration;
+  const bool longer = change.time_limit_min != 0 && static_cast<Time>(change.time_limit_min) * 60 >
+                                                        job.agreed.bid.request.duration;
   if (job.phase == Phase::kRunning) {
     if (longer)
       return fmt::format("job {} runs: it bought {}", job.id,
-                         time_limit_text(job.bid.request.duration));
+                         time_limit_text(job.agreed.bid.request.duration));
     return std::nullopt;
   }
-  Bid bid = job.bid;
+  Bid bid = job.agreed.bid;
   Request& request = bid.request;
   if (change.partition != nullptr) {
     const auto partition = check_partition(change.partition);
@@ -67,7 +67,7 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
     const std::string named = lower_case(change.account);
     const char* const names[] = {named.c_str()};
     market_submission_t owner{};
-    owner.uid = job.bid.uid;
+    owner.uid = job.agreed.bid.uid;
     owner.own = {names, 1};  // Slurm's associations were asked before
     bool chosen = false;
     const auto account = check_account(named, owner, chosen);
@@ -83,17 +83,17 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   request.earliest = std::max({request.earliest, begin, now});
   const Exchange& exchange = site_.exchange_of(request);
   const bool new_factor =
-      exchange.qos_factor(request.qos) != exchange.qos_factor(job.bid.request.qos);
+      exchange.qos_factor(request.qos) != exchange.qos_factor(job.agreed.bid.request.qos);
   const bool repriced = change.partition != nullptr || change.time_limit_min != 0 ||
                         change.resized || new_account || change.deadline != 0 || new_factor ||
-                        change.begin > job.terms.start;
+                        change.begin > job.agreed.terms.start;
   if (!repriced || job.phase == Phase::kWaiting) return std::nullopt;
   if (request.earliest + request.duration > request.deadline) {
     return fmt::format("the job could not be done by {}",
                        format_time_short(request.deadline + settings.start_slack, now));
   }
-  if (!job.owner_changed &&
-      !job.terms.auctioned()) {  // an operator's change costs its owner nothing
+  if (!job.seen.owner_changed &&
+      !job.agreed.terms.auctioned()) {  // an operator's change costs its owner nothing
     const Time last = request.deadline - request.duration;
     if (site_.exchange_of(request).earliest_place(request, request.earliest, last,
                                                   booking_key(job)))
@@ -106,31 +106,31 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const BidTexts& texts,
                                             Time now) {
-  if (job.unbilled) return fmt::format("job {} runs unbilled", job.id);
+  if (job.run.unbilled) return fmt::format("job {} runs unbilled", job.id);
   const bool live = job.phase == Phase::kRunning ||
                     (!site_.exchange_of(job).promises() && job.phase != Phase::kWaiting);
-  if (job.terms.auctioned() && live)
+  if (job.agreed.terms.auctioned() && live)
     return site_.exchange_of(job).rebid_live(job, worth, texts, now);
-  Bid bid = job.bid;
+  Bid bid = job.agreed.bid;
   bid.worth = worth;
   if (job.phase != Phase::kWaiting) {
     const bool keeps = site_.exchange_of(job).affordable(
-        bid, job.bid_made, Choice{job.terms.start, job.terms.price, {}});
+        bid, job.agreed.bid_made, Choice{job.agreed.terms.start, job.agreed.terms.price, {}});
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
-          job.terms.price.to_string());
+          job.agreed.terms.price.to_string());
     }
   }
-  job.bid.worth = worth;
-  job.texts = texts;
-  job.cap.reset();
-  job.note_due = true;
+  job.agreed.bid.worth = worth;
+  job.agreed.texts = texts;
+  job.agreed.cap.reset();
+  job.due.note = true;
   if (job.phase != Phase::kWaiting) return std::nullopt;
-  job.start_failures = 0;
-  Request request = job.bid.request;
+  job.place.start_failures = 0;
+  Request request = job.agreed.bid.request;
   request.earliest = std::max(request.earliest, now);
-  if (buy_again(site_, job, request, 0, now)) job.release_due = !job.user_held;
+  if (buy_again(site_, job, request, 0, now)) job.due.release = !job.agreed.user_held;
   return std::nullopt;
 }
 

@@ -20,27 +20,27 @@ namespace market {
 std::string Confirmation::note_of(const Job& job) const {
   Note note;
   note.token = job.token;
-  note.account = job.bid.account;
-  note.rule = job.terms.rule;
-  note.price = job.terms.price;
-  note.start = job.terms.start;
-  note.end = job.terms.promised_end;
-  note.free_after = job.terms.free_after;
-  note.markup = job.terms.markup;
-  note.submitted = job.bid_made;
-  note.waiting = job.phase == Phase::kWaiting || job.unbilled;
-  note.budget = job.texts.budget;
-  note.value = job.texts.value;
-  if (job.phase == Phase::kRunning) note.run_start = job.run_start;
-  if (job.phase == Phase::kRunning && job.terms.auctioned() && job.rated) {
-    note.ran = job.accrued.seconds;
-    note.accrued = job.accrued.credits;
-    note.rate = job.standing.rate;
-    note.awarded = job.awarded;
+  note.account = job.agreed.bid.account;
+  note.rule = job.agreed.terms.rule;
+  note.price = job.agreed.terms.price;
+  note.start = job.agreed.terms.start;
+  note.end = job.agreed.terms.promised_end;
+  note.free_after = job.agreed.terms.free_after;
+  note.markup = job.agreed.terms.markup;
+  note.submitted = job.agreed.bid_made;
+  note.waiting = job.phase == Phase::kWaiting || job.run.unbilled;
+  note.budget = job.agreed.texts.budget;
+  note.value = job.agreed.texts.value;
+  if (job.phase == Phase::kRunning) note.run_start = job.run.start;
+  if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction.rated) {
+    note.ran = job.run.accrued.seconds;
+    note.accrued = job.run.accrued.credits;
+    note.rate = job.auction.standing.rate;
+    note.awarded = job.auction.awarded;
   }
   std::string text = write_note(note);
-  if (!job.placed || job.phase != Phase::kConfirmed) return text;
-  note.seats = seats_text(job.placement, site_.cluster.nodes());
+  if (!job.place.booked || job.phase != Phase::kConfirmed) return text;
+  note.seats = seats_text(job.place.placement, site_.cluster.nodes());
   std::string longer = write_note(note);
   return longer.size() < MARKET_NOTE_MAX ? longer : text;
 }
@@ -60,7 +60,7 @@ bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
 }
 
 bool Confirmation::has_other_price(const Job& job, const market_job_t& seen) const {
-  const std::string& sold = job.bid.request.qos;
+  const std::string& sold = job.agreed.bid.request.qos;
   if (or_empty(seen.qos) == sold) return false;
   const Exchange& exchange = site_.exchange_of(job);
   return exchange.qos_factor(lower_case(or_empty(seen.qos))) != exchange.qos_factor(sold);
@@ -92,14 +92,15 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
 // After a crash the job's note tells what was agreed, and the ledger what is set aside.
 void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;
-  job.bid.account = note.account;
-  job.texts = {note.budget, note.value};
-  job.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
+  job.agreed.bid.account = note.account;
+  job.agreed.texts = {note.budget, note.value};
+  job.agreed.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
   const auto worth = parse_worth(note.budget, note.value);
-  job.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
-  job.terms = Terms{note.price, note.start, note.end, note.rule, note.free_after, note.markup};
+  job.agreed.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
+  job.agreed.terms =
+      Terms{note.price, note.start, note.end, note.rule, note.free_after, note.markup};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
-  job.told = !note.waiting && (!note.settled || note.keeps_price);
+  job.agreed.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
   site_.accounts.claim_lien(job, note.settled);
 }
@@ -107,56 +108,56 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
 void Confirmation::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
   recall(job, note, seen);
   Request base;
-  base.earliest = std::max(seen.begin, job.bid_made);
+  base.earliest = std::max(seen.begin, job.agreed.bid_made);
   base.partition = or_empty(seen.partition);
   const MarketSettings& settings = site_.exchange_of(base).settings;
-  base.deadline = job.bid_made + settings.horizon - settings.start_slack;
+  base.deadline = job.agreed.bid_made + settings.horizon - settings.start_slack;
   auto request = request_of(seen, base, true);
   if (!request) {
     site_.log(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
     request = base;
   }
-  job.bid.request = *request;
+  job.agreed.bid.request = *request;
   resettle_old_runs(job, note, seen, now);
   if (note.waiting) {
     job.cause = Cause::kNoFunds;
-    job.needed = note.price;
-    job.hold_due = true;
+    job.agreed.needed = note.price;
+    job.due.hold = true;
     return;
   }
   if (note.settled) {  // a run ended and the next has not been planned
-    job.retime = job.note_due = true;
-    job.missed = !note.keeps_price;  // it buys again
+    job.place.retime = job.due.note = true;
+    job.place.missed = !note.keeps_price;  // it buys again
   }
-  site_.set_lien(job, job.terms.price);
+  site_.set_lien(job, job.agreed.terms.price);
   // Placed when all jobs have been seen: what runs comes first.
-  if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.terms.auctioned())
-    job.adopt_seats = note.seats;
+  if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.agreed.terms.auctioned())
+    job.place.adopt_seats = note.seats;
 }
 
 // Everybody gets the old place again; those whose place was not kept take what is left at their
 // start.
 void Confirmation::place_adopted(Time now) {
-  const auto needs = [](const auto& entry) { return entry.second.adopt_seats.has_value(); };
+  const auto needs = [](const auto& entry) { return entry.second.place.adopt_seats.has_value(); };
   if (std::none_of(site_.jobs.all().begin(), site_.jobs.all().end(), needs)) return;
   std::vector<Job*> without;
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
-    if (!job->adopt_seats) continue;
-    auto placement = placement_from(*job->adopt_seats, site_.cluster.nodes());
-    job->adopt_seats.reset();
+    if (!job->place.adopt_seats) continue;
+    auto placement = placement_from(*job->place.adopt_seats, site_.cluster.nodes());
+    job->place.adopt_seats.reset();
     if (!placement) {
       without.push_back(job);
       continue;
     }
-    site_.exchange_of(*job).place(
-        *job, Choice{std::max(now, job->terms.start), job->terms.price, std::move(*placement)});
+    site_.exchange_of(*job).place(*job, Choice{std::max(now, job->agreed.terms.start),
+                                               job->agreed.terms.price, std::move(*placement)});
   }
   for (Job* job : without) {
-    const Time start = std::max(now, job->terms.start);
-    auto choice =
-        site_.exchange_of(*job).earliest_place(job->bid.request, start, start, booking_key(*job));
+    const Time start = std::max(now, job->agreed.terms.start);
+    auto choice = site_.exchange_of(*job).earliest_place(job->agreed.bid.request, start, start,
+                                                         booking_key(*job));
     if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));
-    job->note_due = true;
+    job->due.note = true;
   }
 }
 
@@ -169,24 +170,24 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.token = segment.key.bid;
     old.submitted = segment.key.submitted;
     old.restart = segment.key.restart;
-    old.lien = segment.quoted;
-    old.lien_account = old.bid.account = segment.account;
-    old.terms =
+    old.agreed.lien = segment.quoted;
+    old.agreed.lien_account = old.agreed.bid.account = segment.account;
+    old.agreed.terms =
         Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism, 0,
               note.markup};
-    old.bid.request.partition = segment.partition;
-    if (!old.terms.auctioned()) {
+    old.agreed.bid.request.partition = segment.partition;
+    if (!old.agreed.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.
       Time limit = segment.promised_end - segment.planned_start -
-                   site_.exchange_of(old.bid.request).settings.start_slack;
+                   site_.exchange_of(old.agreed.bid.request).settings.start_slack;
       if (seen.time_limit_min != 0)
         limit = std::min(limit, static_cast<Time>(seen.time_limit_min) * 60);
-      old.bid.request.duration = std::max<Time>(1, limit);
+      old.agreed.bid.request.duration = std::max<Time>(1, limit);
     }
     old.phase = Phase::kConfirmed;
-    old.accrued = {};
+    old.run.accrued = {};
     if (note.settled && note.restart == old.restart)
-      old.resettle = std::pair(note.charged, note.refunded);
+      old.run.resettle = std::pair(note.charged, note.refunded);
     const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
     const Time start = told ? note.run_start : 0;
     resume(old, note, start);
@@ -210,32 +211,32 @@ void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start
 }
 
 void Confirmation::forget_run(Job& job) {
-  job.run_start = job.run_end = job.ran = 0;
-  job.accrued = {};
-  job.awarded = false;
+  job.run.start = job.run.end = job.run.ran = 0;
+  job.run.accrued = {};
+  job.auction.awarded = false;
 }
 
 // The job is in the queue again, or runs again, as its next run.
 void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
-  if (job.preempted) settlement_.settle_preempted(job, true, now);
+  if (job.run.preempted) settlement_.settle_preempted(job, true, now);
   if (job.phase != Phase::kEnded) {
     Time end = now;  // at the latest when the job was in the queue again, or ran again
     for (const Time later : {seen.submit, seen.start}) {
-      if (later > job.run_start) end = std::min(end, later);
+      if (later > job.run.start) end = std::min(end, later);
     }
-    end_by_requeue(job, seen, job.run_start, end, now);
+    end_by_requeue(job, seen, job.run.start, end, now);
   }
   job.restart = seen.restart;
   job.submitted = seen.submit;
-  job.begin = seen.begin;
-  job.settled_note.clear();
-  job.resettle.reset();
+  job.seen.begin = seen.begin;
+  job.run.settled_note.clear();
+  job.run.resettle.reset();
   forget_run(job);
-  job.start_failures = 0;
-  job.stood = job.missed = false;
-  job.reserved = job.bound = job.revoked = false;
-  job.reason_set = {};
+  job.place.start_failures = 0;
+  job.auction.stood = job.place.missed = false;
+  job.place.reserved = job.place.bound = job.agreed.revoked = false;
+  job.due.reason_set = {};
   job.phase = phase;
 }
 
@@ -243,54 +244,54 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
 // its price, what its user ended is quoted anew (unless it runs already: then nothing can hold it).
 void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
-  job.note_due = true;
-  const bool was_unbilled = std::exchange(job.unbilled, false);
-  if (!was_unbilled && !job.keeps_price && seen.state == MARKET_JOB_PENDING) {
-    Request request = job.bid.request;
+  job.due.note = true;
+  const bool was_unbilled = std::exchange(job.run.unbilled, false);
+  if (!was_unbilled && !job.run.keeps_price && seen.state == MARKET_JOB_PENDING) {
+    Request request = job.agreed.bid.request;
     request.earliest = std::max({request.earliest, seen.begin, now});
     if (seen.deadline == 0)
       request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
-    job.told = false;
-    job.cap.reset();
+    job.agreed.told = false;
+    job.agreed.cap.reset();
     buy_again(site_, job, request, 0, now);
     return;
   }
-  if (was_unbilled || job.terms.price > site_.accounts.available(job.bid.account)) {
-    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
+  if (was_unbilled || job.agreed.terms.price > site_.accounts.available(job.agreed.bid.account)) {
+    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.retime = true;
-  site_.set_lien(job, job.terms.price);
+  job.place.retime = true;
+  site_.set_lien(job, job.agreed.terms.price);
 }
 
 // What its owner changed is priced anew; what Slurm, a site's plugin or an operator changed never
 // costs its owner more.
 void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
-  const bool by_owner = std::exchange(job.owner_changed, false);
+  const bool by_owner = std::exchange(job.seen.owner_changed, false);
   if (by_owner) {
-    job.told = false;
-    job.cap.reset();
-    job.counted_cpus = 0;
+    job.agreed.told = false;
+    job.agreed.cap.reset();
+    job.place.counted_cpus = 0;
   }
-  job.count_due = true;
-  job.count_at = 0;
-  job.start_failures = 0;
-  auto request = request_of(seen, job.bid.request, true);
+  job.place.count_due = true;
+  job.place.count_at = 0;
+  job.place.start_failures = 0;
+  auto request = request_of(seen, job.agreed.bid.request, true);
   if (!request) {
     site_.log(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
-    return site_.exchange_of(job).hold(job, Cause::kResources, job.terms.price, now);
+    return site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
   }
   const std::string account = lower_case(or_empty(seen.account));
-  if (!account.empty()) job.bid.account = account;
-  job.tres_text = or_empty(seen.tres_req);
+  if (!account.empty()) job.agreed.bid.account = account;
+  job.seen.tres = or_empty(seen.tres_req);
   raise_to_count(job, *request, seen.size.tasks);
   if (job.phase == Phase::kWaiting) {
-    job.bid.request = *request;
-    job.retry_at = 0;
+    job.agreed.bid.request = *request;
+    job.place.retry_at = 0;
     if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
   } else if (by_owner) {
-    buy_again(site_, job, *request, job.terms.start, now);
+    buy_again(site_, job, *request, job.agreed.terms.start, now);
   } else {
     move_at_told_price(site_, job, *request, now);
   }
@@ -299,26 +300,27 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
 // Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
 // more: it costs what the change asks now, but not more than its bid.
 void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
-  const auto changed_to = request_of(seen, job.bid.request, true);
-  if (!changed_to || job.phase == Phase::kWaiting || job.terms.auctioned() ||
-      same_price_basis(*changed_to, job.bid.request))
+  const auto changed_to = request_of(seen, job.agreed.bid.request, true);
+  if (!changed_to || job.phase == Phase::kWaiting || job.agreed.terms.auctioned() ||
+      same_price_basis(*changed_to, job.agreed.bid.request))
     return;
   site_.exchange_of(job).unplace(job, now);
-  job.bid.request = *changed_to;
-  job.retime = true;
-  job.note_due = true;
+  job.agreed.bid.request = *changed_to;
+  job.place.retime = true;
+  job.due.note = true;
   Request at_once = *changed_to;
   at_once.earliest = now;
   at_once.deadline = now + at_once.duration;
   const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
-  const Money most = site_.exchange_of(job).most_it_costs(job.bid);
+  const Money most = site_.exchange_of(job).most_it_costs(job.agreed.bid);
   const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
                          ? most
                          : Money::from_credits(list.credits.front()).value_or(most);
-  const Money told = job.terms.price;
-  job.terms.price = std::clamp(asked, std::min(told, most), most);
-  if (job.terms.price != told) job.terms.markup = site_.exchange_of(at_once).markup_of(at_once);
-  site_.set_lien(job, job.terms.price);
+  const Money told = job.agreed.terms.price;
+  job.agreed.terms.price = std::clamp(asked, std::min(told, most), most);
+  if (job.agreed.terms.price != told)
+    job.agreed.terms.markup = site_.exchange_of(at_once).markup_of(at_once);
+  site_.set_lien(job, job.agreed.terms.price);
 }
 
 }  // namespace market

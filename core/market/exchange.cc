@@ -107,45 +107,46 @@ void Exchange::take_back(Group& group, const Request& request, const std::string
 }
 
 void Exchange::place(Job& job, Choice choice) {
-  job.terms.start = choice.start;
-  job.placement = choice.placement;
-  site_.cluster.bookings().book(booking_key(job), std::move(choice.placement), choice.start,
-                                choice.start + job.bid.request.duration + settings.start_slack);
-  if (site_.trades(job.bid.request.partition)) promise(job.bid.request, choice.start);
-  job.placed = true;
-  job.reserve_failures = 0;
+  job.agreed.terms.start = choice.start;
+  job.place.placement = choice.placement;
+  site_.cluster.bookings().book(
+      booking_key(job), std::move(choice.placement), choice.start,
+      choice.start + job.agreed.bid.request.duration + settings.start_slack);
+  if (site_.trades(job.agreed.bid.request.partition)) promise(job.agreed.bid.request, choice.start);
+  job.place.booked = true;
+  job.place.reserve_failures = 0;
 }
 
 void Exchange::unplace(Job& job, Time from) {
-  if (!job.placed) return;
+  if (!job.place.booked) return;
   if (site_.trades(
-          job.bid.request.partition)) {  // else its market was dropped, and what it had sold
-    release(job.bid.request, job.terms.start, std::max(from, job.terms.start));
+          job.agreed.bid.request.partition)) {  // else its market was dropped, and what it had sold
+    release(job.agreed.bid.request, job.agreed.terms.start, std::max(from, job.agreed.terms.start));
   }
   site_.cluster.bookings().cancel(booking_key(job));
-  job.placement.clear();
-  job.placed = false;
+  job.place.placement.clear();
+  job.place.booked = false;
 }
 
 // Outside a pass no order can be given; the next pass finds a reservation that no job needs.
 void Exchange::unreserve(Job& job) {
-  if (job.reserved && site_.in_pass) {
+  if (job.place.reserved && site_.in_pass) {
     site_.orders.add(MARKET_UNRESERVE, job.id).name = site_.orders.keep(reservation_name(job));
   }
-  job.reserved = job.bound = false;
+  job.place.reserved = job.place.bound = false;
 }
 
 void Exchange::hold(Job& job, Cause cause, Money needed, Time now) {
   unplace(job, now);
   unreserve(job);
   site_.accounts.void_lien(job, "waits");
-  if (job.phase != Phase::kWaiting) job.hold_due = true;
+  if (job.phase != Phase::kWaiting) job.due.hold = true;
   job.phase = Phase::kWaiting;
   job.cause = cause;
-  job.needed = needed;
-  job.tried_available = site_.accounts.available(job.bid.account);
-  job.retry_at = now + kRetry;
-  job.note_due = true;
+  job.agreed.needed = needed;
+  job.place.tried_available = site_.accounts.available(job.agreed.bid.account);
+  job.place.retry_at = now + kRetry;
+  job.due.note = true;
 }
 
 void Exchange::promise(const Request& request, Time start) {
@@ -174,7 +175,7 @@ double Exchange::billing_of(const Tres& tres) const {
 
 std::optional<std::string> Exchange::rebid_live(Job& job, const Worth&, const BidTexts&, Time) {
   return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
-                     job.terms.rule);
+                     job.agreed.terms.rule);
 }
 
 Money Exchange::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
@@ -186,14 +187,15 @@ Money Exchange::owed(const Job& job, const market_job_t& ended, const Bill& bill
 // it overran.
 Exchange::Owed Exchange::owed_so_far(const Job& job, const market_job_t& ended,
                                      const Bill& bill) const {
-  Money most = job.terms.price;
-  if (job.bid.worth.value) {
-    const Time limit_end = ended.start + job.bid.request.duration + ended.suspended_s;
-    const auto delay = static_cast<double>(std::min(ended.end, limit_end) - job.bid_made);
-    most = std::min(most, money_of(job.bid.worth.value->value_at(delay)));
+  Money most = job.agreed.terms.price;
+  if (job.agreed.bid.worth.value) {
+    const Time limit_end = ended.start + job.agreed.bid.request.duration + ended.suspended_s;
+    const auto delay = static_cast<double>(std::min(ended.end, limit_end) - job.agreed.bid_made);
+    most = std::min(most, money_of(job.agreed.bid.worth.value->value_at(delay)));
   }
-  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.accrued.seconds));
-  const double accrued = std::min(job.accrued.credits + job.standing.rate * left, most.credits());
+  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  const double accrued =
+      std::min(job.run.accrued.credits + job.auction.standing.rate * left, most.credits());
   return {most, accrued};
 }
 

@@ -11,27 +11,27 @@ namespace market {
 namespace {
 
 std::string best_value(const Job& job) {
-  return job.bid.worth.budget
-             ? fmt::format("budget is {}", job.bid.worth.budget->to_string())
-             : fmt::format("its value is at most {}", job.bid.worth.value->max.to_string());
+  return job.agreed.bid.worth.budget
+             ? fmt::format("budget is {}", job.agreed.bid.worth.budget->to_string())
+             : fmt::format("its value is at most {}", job.agreed.bid.worth.value->max.to_string());
 }
 
 // Why a bid does not stand.
 std::string explain_absence(const Job& job, Time now, std::string& code) {
   std::string why;
-  if (job.held) {
+  if (job.seen.held) {
     code = "HELD";
     why = fmt::format("is held: scontrol release {} lets it go on", job.id);
-  } else if (job.dependent) {
+  } else if (job.seen.dependent) {
     code = "DEPENDENCY";
     why = "waits for a job it depends on, or for a limit of its account or licenses";
-  } else if (job.begin > now) {
+  } else if (job.seen.begin > now) {
     code = "BEGIN";
-    why = fmt::format("waits for its begin time, {}", format_time_short(job.begin, now));
-  } else if (job.throttle != 0) {
+    why = fmt::format("waits for its begin time, {}", format_time_short(job.seen.begin, now));
+  } else if (job.seen.throttle != 0) {
     code = "ARRAY_LIMIT";
     why = fmt::format("waits for its turn: at most {} tasks of its array run at a time",
-                      job.throttle);
+                      job.seen.throttle);
   } else {
     code = "QUEUED";
     why = "could start only since a moment ago";
@@ -42,15 +42,17 @@ std::string explain_absence(const Job& job, Time now, std::string& code) {
 std::string explain_auctioned(const Job& job, Time now, std::string& code) {
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
-    return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run_start,
-                       job.terms.price.to_string(), money_of(job.accrued.credits).to_string());
+    return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run.start,
+                       job.agreed.terms.price.to_string(),
+                       money_of(job.run.accrued.credits).to_string());
   }
-  if (!job.stands) return explain_absence(job, now, code);
+  if (!job.auction.stands) return explain_absence(job, now, code);
   code = "QUEUED";
   return fmt::format(
       "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "
       "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
-      job.standing.share, job.standing.priority, job.terms.price.to_string());
+      job.auction.standing.share, job.auction.standing.priority,
+      job.agreed.terms.price.to_string());
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ const char* reason_of(const Site& site, const Job& job) {
       return "Outbid";
     default:
       // A bid of an auction that is held no more, or nothing is for sale in its window.
-      return job.terms.auctioned() && site.exchange_of(job).promises() ? "MarketClosed" : "Price";
+      return job.agreed.terms.auctioned() && site.exchange_of(job).promises() ? "MarketClosed"
+                                                                              : "Price";
   }
 }
 
@@ -76,10 +79,10 @@ std::string who_holds_liens(const Site& site, const std::string& account) {
   std::string text;
   int shown = 0;
   for (const auto& [id, job] : site.jobs.all()) {
-    if (job.lien == Money() || job.lien_account != account) continue;
+    if (job.agreed.lien == Money() || job.agreed.lien_account != account) continue;
     if (++shown > 8) return text + ", …";
     text += fmt::format("{}job {} ({}) {}", text.empty() ? "" : ", ", id, job.user,
-                        job.lien.to_string());
+                        job.agreed.lien.to_string());
   }
   return text.empty() ? "none" : text;
 }
@@ -89,29 +92,29 @@ std::string explain_not_started(const Job& job, Time now) {
     return fmt::format(
         "is held: at {} planned starts Slurm did not start it ({}), its lien returned; change it "
         "with scontrol update, or smarket rebid {} has it planned again",
-        job.start_failures, job.start_failure, job.id);
+        job.place.start_failures, job.place.start_failure, job.id);
   }
   const std::string failure = fmt::format("gave up its place, for the {}. time in a row: {}",
-                                          job.start_failures, job.start_failure);
-  if (!job.placed) {
+                                          job.place.start_failures, job.place.start_failure);
+  if (!job.place.booked) {
     return fmt::format("{}; it is planned again not before {}", failure,
-                       format_time_short(job.not_before, now));
+                       format_time_short(job.place.not_before, now));
   }
   return fmt::format("{}; its planned start is now {}", failure,
-                     format_time_short(job.terms.start, now));
+                     format_time_short(job.agreed.terms.start, now));
 }
 
 // One sentence that says what would change it.
 std::string explain(const Site& site, const Job& job, Time now, std::string& code) {
-  const std::string price = job.needed.to_string();
-  const std::string cores = fmt::format("{} CPUs", job.bid.request.demand.shape.cpus);
+  const std::string price = job.agreed.needed.to_string();
+  const std::string cores = fmt::format("{} CPUs", job.agreed.bid.request.demand.shape.cpus);
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
-  if (in_auction && job.terms.auctioned()) return explain_auctioned(job, now, code);
+  if (in_auction && job.agreed.terms.auctioned()) return explain_auctioned(job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",
-                       format_time_short(job.run_start, now),
-                       format_time_short(job.terms.promised_end, now));
+                       format_time_short(job.run.start, now),
+                       format_time_short(job.agreed.terms.promised_end, now));
   }
   if (job.phase == Phase::kEnded) {
     code = "ENDED";
@@ -123,8 +126,8 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
         "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
         "or "
         "credits are deposited",
-        price, site.accounts.available(job.bid.account).to_string(), job.bid.account,
-        who_holds_liens(site, job.bid.account));
+        price, site.accounts.available(job.agreed.bid.account).to_string(), job.agreed.bid.account,
+        who_holds_liens(site, job.agreed.bid.account));
   }
   if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {
     code = "OUTBID";
@@ -138,43 +141,45 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
         "or later bid would do",
         best_value(job), job.id);
   }
-  if (job.cause == Cause::kNotStarted && (job.phase == Phase::kWaiting || !job.held)) {
+  if (job.cause == Cause::kNotStarted && (job.phase == Phase::kWaiting || !job.seen.held)) {
     code = "NOT_STARTED";
     return explain_not_started(job, now);
   }
-  if (job.held && job.phase == Phase::kConfirmed) {
+  if (job.seen.held && job.phase == Phase::kConfirmed) {
     code = "HELD";
     return fmt::format("is held: scontrol release {} lets it go on{}", job.id,
-                       job.missed ? "; it missed its start, so its price is asked for again"
-                                  : " at its price, while that is before its planned start");
+                       job.place.missed ? "; it missed its start, so its price is asked for again"
+                                        : " at its price, while that is before its planned start");
   }
-  if (job.array_full && !job.placed) {
+  if (job.seen.array_full && !job.place.booked) {
     code = "ARRAY_LIMIT";
     return fmt::format("waits for its turn: at most {} tasks of its array run at a time",
-                       job.throttle);
+                       job.seen.throttle);
   }
-  if (job.dependent) {
+  if (job.seen.dependent) {
     code = "DEPENDENCY";
-    return job.missed ? "waits for a job it depends on, or for a limit of its account or "
-                        "licenses; it missed its start, so its price is asked for again when that "
-                        "has ended"
-                      : "waits for a job it depends on, or for a limit of its account or "
-                        "licenses; it is planned again when that has ended";
+    return job.place.missed
+               ? "waits for a job it depends on, or for a limit of its account or "
+                 "licenses; it missed its start, so its price is asked for again when that "
+                 "has ended"
+               : "waits for a job it depends on, or for a limit of its account or "
+                 "licenses; it is planned again when that has ended";
   }
-  if (job.cause == Cause::kResources || !job.placed) {
+  if (job.cause == Cause::kResources || !job.place.booked) {
     code = "RESOURCES";
-    if (!job.placed) return fmt::format("waits for {}: no nodes are free long enough now", cores);
+    if (!job.place.booked)
+      return fmt::format("waits for {}: no nodes are free long enough now", cores);
     return fmt::format(
         "waits for {}: its place was lost, the expected start is {}; when it ends late it is "
         "charged by "
         "the rule for late jobs",
-        cores, format_time_short(job.terms.start, now));
+        cores, format_time_short(job.agreed.terms.start, now));
   }
   code = "PLANNED";
-  if (job.terms.start <= now) return "is due: Slurm starts it at its next turn";
+  if (job.agreed.terms.start <= now) return "is due: Slurm starts it at its next turn";
   return fmt::format("waits: its planned start is {} (in {}); it starts earlier if {} fall free",
-                     format_time_short(job.terms.start, now),
-                     time_limit_text(job.terms.start - now), cores);
+                     format_time_short(job.agreed.terms.start, now),
+                     time_limit_text(job.agreed.terms.start - now), cores);
 }
 
 }  // namespace market

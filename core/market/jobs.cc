@@ -18,7 +18,9 @@ std::vector<Job*> JobBook::in_order(Phase phase) {
     if (job.phase == phase) jobs.push_back(&job);
   }
   std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) {
-    return a->terms.start != b->terms.start ? a->terms.start < b->terms.start : a->id < b->id;
+    return a->agreed.terms.start != b->agreed.terms.start
+               ? a->agreed.terms.start < b->agreed.terms.start
+               : a->id < b->id;
   });
   return jobs;
 }
@@ -45,7 +47,8 @@ Job* JobBook::find_job(std::string_view name) {
 void JobBook::find_throttled() {
   throttled_.clear();
   for (const auto& [id, job] : jobs_) {
-    if (job.throttle > 0 && job.phase != Phase::kEnded) throttled_[job.array_job_id].push_back(id);
+    if (job.seen.throttle > 0 && job.phase != Phase::kEnded)
+      throttled_[job.array_job_id].push_back(id);
   }
 }
 
@@ -53,12 +56,12 @@ void JobBook::find_throttled() {
 StartSpans JobBook::closed_starts(const Job& job, Time slack) const {
   StartSpans closed;
   const auto array = throttled_.find(job.array_job_id);
-  if (job.throttle == 0 || array == throttled_.end()) return closed;
-  Waves waves(job.throttle, job.bid.request.duration + slack);
+  if (job.seen.throttle == 0 || array == throttled_.end()) return closed;
+  Waves waves(job.seen.throttle, job.agreed.bid.request.duration + slack);
   for (const std::uint32_t id : array->second) {
     const auto sister = jobs_.find(id);
-    if (id == job.id || sister == jobs_.end() || !sister->second.placed) continue;
-    waves.add(sister->second.terms.start, busy_until(sister->second, slack), closed);
+    if (id == job.id || sister == jobs_.end() || !sister->second.place.booked) continue;
+    waves.add(sister->second.agreed.terms.start, busy_until(sister->second, slack), closed);
   }
   return closed;
 }
@@ -74,12 +77,12 @@ std::set<std::uint32_t> JobBook::crowded_tasks() const {
       const auto found = jobs_.find(id);
       if (found == jobs_.end()) continue;
       const Job& task = found->second;
-      most = task.throttle;
+      most = task.seen.throttle;
       running += task.phase == Phase::kRunning;
-      if (task.phase == Phase::kConfirmed && task.ready) ready.push_back(&task);
+      if (task.phase == Phase::kConfirmed && task.seen.ready) ready.push_back(&task);
     }
     std::sort(ready.begin(), ready.end(), [](const Job* a, const Job* b) {
-      return std::tuple(b->terms.price, a->id) < std::tuple(a->terms.price, b->id);
+      return std::tuple(b->agreed.terms.price, a->id) < std::tuple(a->agreed.terms.price, b->id);
     });
     const std::size_t room = most - std::min(most, running);
     for (std::size_t i = room; i < ready.size(); ++i) crowded.insert(ready[i]->id);

@@ -58,15 +58,16 @@ ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) co
 
 // A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
 void Lessons::teach(Job& job, Time now) {
-  if (job.taught || job.restart != 0 || site_.accounts.unwritten() > kMostUnwritten) return;
-  job.taught = true;
-  ledger::RecordBid record = lesson_of(job.bid, job.bid_made, now);
-  const Money most = job.terms.price + std::max(Money(), site_.accounts.available(job.bid.account));
+  if (job.agreed.taught || job.restart != 0 || site_.accounts.unwritten() > kMostUnwritten) return;
+  job.agreed.taught = true;
+  ledger::RecordBid record = lesson_of(job.agreed.bid, job.agreed.bid_made, now);
+  const Money most =
+      job.agreed.terms.price + std::max(Money(), site_.accounts.available(job.agreed.bid.account));
   record.id = confirmed_id(job);
-  record.bid.value = without_qos(site_.exchange_of(job).settings, job.bid.request,
-                                 std::min(worth_of(job.bid.worth), most).credits());
+  record.bid.value = without_qos(site_.exchange_of(job).settings, job.agreed.bid.request,
+                                 std::min(worth_of(job.agreed.bid.worth), most).credits());
   record.accepted = true;
-  record.price = job.terms.price;
+  record.price = job.agreed.terms.price;
   site_.accounts.record(std::move(record));
 }
 
@@ -98,7 +99,7 @@ void Lessons::teach_refused(const Draft& draft, Money needed, Time now) {
 bool Lessons::taken_back(const Job& job, const market_job_t& ended) const {
   if (job.restart != 0 || (ended.start > 0 && ended.end > ended.start)) return false;
   return (ended.state == MARKET_JOB_CANCELLED && !ended.by_operator) ||
-         (ended.state == MARKET_JOB_DEADLINE && !job.ready);
+         (ended.state == MARKET_JOB_DEADLINE && !job.seen.ready);
 }
 
 void Lessons::unlearn(const Job& job) {

@@ -23,9 +23,9 @@ const ledger::SegmentKey* run_of(const ledger::Operation& operation) {
 
 // A bid is known by its token; from before tokens were kept, by who pays and who asked.
 bool is_of_bid(const ledger::Segment& lien, const Job& job) {
-  if (lien.uid != job.bid.uid) return false;
+  if (lien.uid != job.agreed.bid.uid) return false;
   if (!lien.key.bid.empty()) return lien.key.bid == job.token;
-  return lien.account == job.bid.account && lien.key.submitted >= job.bid_made;
+  return lien.account == job.agreed.bid.account && lien.key.submitted >= job.agreed.bid_made;
 }
 
 const ledger::OpenLien* Accounts::lien_of(const Job& job) const {
@@ -63,13 +63,13 @@ bool Accounts::reconcile(Job& job, const std::set<std::string>& decided, double 
   const bool is_decided = decided.contains(run_key(cluster_name_, job).text());
   if (job.phase == Phase::kEnded && found != nullptr && !is_decided) return false;
   if (!is_decided && job.phase != Phase::kEnded) {
-    const Money wanted = job.lien;
-    const std::string account = job.lien_account;
-    job.lien = found != nullptr ? found->segment.quoted : Money();
-    if (found != nullptr) job.lien_account = found->segment.account;
+    const Money wanted = job.agreed.lien;
+    const std::string account = job.agreed.lien_account;
+    job.agreed.lien = found != nullptr ? found->segment.quoted : Money();
+    if (found != nullptr) job.agreed.lien_account = found->segment.account;
     if (wanted == Money()) {
       void_lien(job, "nothing is set aside for it");
-    } else if (wanted != job.lien || account != job.lien_account) {
+    } else if (wanted != job.agreed.lien || account != job.agreed.lien_account) {
       log_(LogLevel::kInfo, fmt::format("job {}: its lien of {} on {} is not in the books: it is "
                                         "set aside again",
                                         job.id, wanted.to_string(), account));
@@ -83,11 +83,11 @@ bool Accounts::reconcile(Job& job, const std::set<std::string>& decided, double 
 void Accounts::claim_lien(Job& job, bool settled) {
   const ledger::OpenLien* lien = lien_of(job);
   if (lien == nullptr) return;
-  job.lien = lien->segment.quoted;
-  job.lien_account = lien->segment.account;
+  job.agreed.lien = lien->segment.quoted;
+  job.agreed.lien_account = lien->segment.account;
   if (settled) {  // the note is of the run before
-    job.terms.start = lien->segment.planned_start;
-    job.terms.promised_end = lien->segment.promised_end;
+    job.agreed.terms.start = lien->segment.planned_start;
+    job.agreed.terms.promised_end = lien->segment.promised_end;
   }
   open_liens_.erase(lien->segment.key.text());
 }

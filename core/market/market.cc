@@ -27,9 +27,9 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
 // awarded is forgotten.
 void Market::move_runs() {
   for (auto& [id, job] : site_.jobs.all()) {
-    job.standing.nodes.clear();
-    job.standing.payments.clear();
-    if (job.phase == Phase::kRunning) job.run_end = 0;
+    job.auction.standing.nodes.clear();
+    job.auction.standing.payments.clear();
+    if (job.phase == Phase::kRunning) job.run.end = 0;
   }
 }
 
@@ -100,7 +100,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
         {std::move(sold), start, std::nullopt});
   };
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.placed) add(job.bid.request, job.terms.start);
+    if (job.place.booked) add(job.agreed.bid.request, job.agreed.terms.start);
   }
   for (const auto& [token, provisional] : site_.jobs.provisionals()) {
     for (const Provisional::Task& task : provisional.tasks) {
@@ -146,8 +146,8 @@ void Market::take_results(BooksReport& news) {
     if (found == site_.jobs.all().end() ||
         run_key(site_.cluster_name, found->second).text() != refused.run)
       continue;  // of a run before, or of the number's last job
-    found->second.lien = refused.previous;
-    found->second.revoked = found->second.phase == Phase::kConfirmed;
+    found->second.agreed.lien = refused.previous;
+    found->second.agreed.revoked = found->second.phase == Phase::kConfirmed;
   }
   if (news.open_liens) compare_liens(std::move(*news.open_liens));
   if (news.ledger_gone) site_.health.ledger_gone_at = news.now;
@@ -160,7 +160,8 @@ void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
   const std::set<std::string> decided = site_.accounts.decided_runs();
   for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
     Job& job = entry->second;
-    const bool stays = site_.accounts.reconcile(job, decided, site_.billing_of(job.bid.request));
+    const bool stays =
+        site_.accounts.reconcile(job, decided, site_.billing_of(job.agreed.bid.request));
     entry = stays ? std::next(entry) : site_.jobs.all().erase(entry);
   }
 }

@@ -39,31 +39,32 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
   }
   if (seen.state == MARKET_JOB_PENDING) {
     const char* reason = reason_of(site_, job);
-    if (job.phase == Phase::kWaiting && (job.hold_due || !seen.held)) {
+    if (job.phase == Phase::kWaiting && (job.due.hold || !seen.held)) {
       site_.orders.add(MARKET_HOLD, job.id).text = reason;
-      job.hold_due = false;
-      job.reason_set = reason;
+      job.due.hold = false;
+      job.due.reason_set = reason;
     }
-    if (job.phase == Phase::kConfirmed && job.release_due) {
+    if (job.phase == Phase::kConfirmed && job.due.release) {
       site_.orders.add(MARKET_RELEASE, job.id);
-      job.release_due = false;
+      job.due.release = false;
     }
-    if (job.phase == Phase::kConfirmed && job.placed) give_up_late_start(job, now);
-    if (job.phase == Phase::kConfirmed && job.placed) give_place_orders(job, now);
-    if (reason != nullptr && reason != job.reason_set) {
+    if (job.phase == Phase::kConfirmed && job.place.booked) give_up_late_start(job, now);
+    if (job.phase == Phase::kConfirmed && job.place.booked) give_place_orders(job, now);
+    if (reason != nullptr && reason != job.due.reason_set) {
       site_.orders.add(MARKET_SET_REASON, job.id).text = reason;
-      job.reason_set = reason;
+      job.due.reason_set = reason;
     }
   }
   // Slurm preempts no job for one that cannot have the cores: a reservation keeps them from others.
-  const bool preemptable = site_.cluster.preempts_in(job.bid.request.partition);
-  if (job.phase == Phase::kRunning && preemptable && !job.terms.auctioned() && !job.unbilled &&
-      !job.reserved && now >= job.retry_at && !job.placement.empty())
+  const bool preemptable = site_.cluster.preempts_in(job.agreed.bid.request.partition);
+  if (job.phase == Phase::kRunning && preemptable && !job.agreed.terms.auctioned() &&
+      !job.run.unbilled && !job.place.reserved && now >= job.place.retry_at &&
+      !job.place.placement.empty())
     reserve(job, now);
-  if (job.phase == Phase::kRunning && job.terms.auctioned())
+  if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
     keep_rate(job, site_.exchange_of(job).settings, now);
-  if (job.note_due) {
-    job.note_due = false;
+  if (job.due.note) {
+    job.due.note = false;
     std::string note = confirmation_.note_of(job);
     if (note != or_empty(seen.note)) {
       site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(std::move(note));
@@ -73,22 +74,25 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
 
 void Planner::give_place_orders(Job& job, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  if (!job.reserved && now >= job.retry_at && job.terms.start - settings.reservation_lead <= now)
+  if (!job.place.reserved && now >= job.place.retry_at &&
+      job.agreed.terms.start - settings.reservation_lead <= now)
     reserve(job, now);
-  if (job.terms.start > now || !job.reserved) return;
-  if (!job.bound && job.ready) {
+  if (job.agreed.terms.start > now || !job.place.reserved) return;
+  if (!job.place.bound && job.seen.ready) {
     market_order_t& order = site_.orders.add(MARKET_BIND, job.id);
     order.name = site_.orders.keep(reservation_name(job));
-    job.bound = true;
-    job.bound_at = now;
+    job.place.bound = true;
+    job.place.bound_at = now;
   }
   // Slurm took its time: what is left of the reservation must still hold the whole run.
-  const Time needed = now + job.bid.request.duration + settings.start_slack / 2;
-  if (needed > job.reserved_until) {
+  const Time needed = now + job.agreed.bid.request.duration + settings.start_slack / 2;
+  if (needed > job.place.reserved_until) {
     market_order_t& order = site_.orders.add(MARKET_EXTEND, job.id);
     order.name = site_.orders.keep(reservation_name(job));
-    order.end = job.reserved_until = now + job.bid.request.duration + settings.start_slack;
-    site_.cluster.bookings().book(booking_key(job), job.placement, job.terms.start, order.end);
+    order.end = job.place.reserved_until =
+        now + job.agreed.bid.request.duration + settings.start_slack;
+    site_.cluster.bookings().book(booking_key(job), job.place.placement, job.agreed.terms.start,
+                                  order.end);
   }
 }
 
@@ -97,14 +101,14 @@ void Planner::reserve(Job& job, Time now) {
   const bool runs = job.phase == Phase::kRunning;
   market_order_t& order = site_.orders.add(MARKET_RESERVE, job.id);
   order.name = site_.orders.keep(reservation_name(job));
-  order.account = site_.orders.keep(job.bid.account);
-  order.uid = job.bid.uid;
-  order.start = std::max(now, job.terms.start);
-  order.end = (runs ? job.run_end : order.start + job.bid.request.duration) +
+  order.account = site_.orders.keep(job.agreed.bid.account);
+  order.uid = job.agreed.bid.uid;
+  order.start = std::max(now, job.agreed.terms.start);
+  order.end = (runs ? job.run.end : order.start + job.agreed.bid.request.duration) +
               site_.exchange_of(job).settings.start_slack;
-  site_.orders.set_places(order, job.placement);
-  job.reserved = true;
-  job.reserved_until = order.end;
+  site_.orders.set_places(order, job.place.placement);
+  job.place.reserved = true;
+  job.place.reserved_until = order.end;
 }
 
 // Reservations no job needs go; ones a job counts on and that are missing are made again.
@@ -118,9 +122,10 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
     const bool is_ours = found != site_.jobs.all().end() && found->second.restart == restart &&
                          found->second.phase != Phase::kEnded;
     const bool runs_inside =
-        is_ours && found->second.phase == Phase::kRunning && found->second.bound;
-    if (is_ours && (found->second.reserved || runs_inside)) {
-      found->second.reserved = true;  // of a run that began before this start: it goes with the run
+        is_ours && found->second.phase == Phase::kRunning && found->second.place.bound;
+    if (is_ours && (found->second.place.reserved || runs_inside)) {
+      found->second.place.reserved =
+          true;  // of a run that began before this start: it goes with the run
       present.insert(id);
       continue;
     }
@@ -128,8 +133,8 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
     order.name = site_.orders.keep(std::string(name));
   }
   for (auto& [id, job] : site_.jobs.all()) {
-    if (job.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
-      job.reserved = job.bound = false;
+    if (job.place.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
+      job.place.reserved = job.place.bound = false;
   }
 }
 
@@ -169,28 +174,28 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
   Job& job = found->second;
   switch (order.kind) {
     case MARKET_RESERVE:
-      job.reserved = job.bound = false;
-      job.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);
+      job.place.reserved = job.place.bound = false;
+      job.place.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);
       if (job.phase == Phase::kRunning) break;
-      if (++job.reserve_failures < kReserveAttempts) break;
+      if (++job.place.reserve_failures < kReserveAttempts) break;
       // Something the market does not know holds these nodes: another start, a slot later.
       site_.exchange_of(job).unplace(job, now);
-      job.not_before = now + site_.exchange_of(job).settings.slot;
+      job.place.not_before = now + site_.exchange_of(job).settings.slot;
       break;
     case MARKET_BIND:
       give_up_start(job, why, now);
       break;
     case MARKET_HOLD:
-      job.hold_due = true;
+      job.due.hold = true;
       break;
     case MARKET_RELEASE:
-      job.release_due = true;
+      job.due.release = true;
       break;
     case MARKET_SET_NOTE:
-      job.note_due = true;
+      job.due.note = true;
       break;
     case MARKET_SET_REASON:
-      job.reason_set = {};
+      job.due.reason_set = {};
       break;
     default:
       break;
@@ -200,8 +205,8 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
 std::uint32_t Planner::job_factor(const Job& job) const {
   const bool waiting = job.phase == Phase::kWaiting;
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  if (waiting || !job.terms.auctioned()) return factor(settings, job.terms, waiting);
-  const double part = std::clamp(job.standing.priority, 0.0, 1.0);
+  if (waiting || !job.agreed.terms.auctioned()) return factor(settings, job.agreed.terms, waiting);
+  const double part = std::clamp(job.auction.standing.priority, 0.0, 1.0);
   return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
 }
 
@@ -210,18 +215,19 @@ std::uint32_t Planner::job_factor(const Job& job) const {
 void Planner::give_up_start(Job& job, std::string_view why, Time now) {
   site_.exchange_of(job).unplace(job, now);
   site_.exchange_of(job).unreserve(job);
-  job.bound_at = 0;
-  job.start_failure = why;
-  const Partition* partition = site_.cluster.find_partition(job.bid.request.partition);
+  job.place.bound_at = 0;
+  job.place.start_failure = why;
+  const Partition* partition = site_.cluster.find_partition(job.agreed.bid.request.partition);
   const bool may_start = partition != nullptr && partition->up;
-  if (may_start || job.start_failures == 0) ++job.start_failures;
+  if (may_start || job.place.start_failures == 0) ++job.place.start_failures;
   site_.log(LogLevel::kInfo, fmt::format("job {} gives up its planned start, the {}. in a row: {}",
-                                         job.id, job.start_failures, why));
-  if (job.start_failures > kStartAttempts)
-    return site_.exchange_of(job).hold(job, Cause::kNotStarted, job.terms.price, now);
+                                         job.id, job.place.start_failures, why));
+  if (job.place.start_failures > kStartAttempts)
+    return site_.exchange_of(job).hold(job, Cause::kNotStarted, job.agreed.terms.price, now);
   job.cause = Cause::kNotStarted;
-  job.not_before = now + std::min(kLongestWait, patience(job) << (job.start_failures - 1));
-  job.retry_at = 0;
+  job.place.not_before =
+      now + std::min(kLongestWait, patience(job) << (job.place.start_failures - 1));
+  job.place.retry_at = 0;
 }
 
 // How long a job keeps its place although Slurm does not start it: three times what start-up and
@@ -231,7 +237,9 @@ Time Planner::patience(const Job& job) const {
 }
 
 void Planner::give_up_late_start(Job& job, Time now) {
-  if (!job.bound || now - std::max(job.terms.start, job.bound_at) < patience(job)) return;
+  if (!job.place.bound ||
+      now - std::max(job.agreed.terms.start, job.place.bound_at) < patience(job))
+    return;
   give_up_start(job, fmt::format("Slurm did not start it within {} s", patience(job)), now);
 }
 

@@ -42,7 +42,7 @@ std::vector<Tres> Owners::held_parts(const Job& job, const Placement& placement)
     part["mem"] = static_cast<std::int64_t>(seat.mem_mb);
     for (const auto& [name, count] : seat.gres) part["gres/" + name] = count;
   }
-  for (const auto& [name, bought] : job.bid.request.demand.tres) {
+  for (const auto& [name, bought] : job.agreed.bid.request.demand.tres) {
     std::int64_t held = 0;
     for (Tres& part : parts) held += part[name];
     if (name == "cpu" || (name == "mem" && held > 0)) continue;
@@ -68,7 +68,7 @@ std::vector<double> Owners::asked_rates(const Job& job, const Placement& placeme
 }
 
 bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const {
-  const std::vector<std::uint32_t>& nodes = job.standing.nodes;
+  const std::vector<std::uint32_t>& nodes = job.auction.standing.nodes;
   const std::set<std::uint32_t> awarded(nodes.begin(), nodes.end());
   return !placement.empty() && awarded.size() == placement.size() &&
          std::all_of(placement.begin(), placement.end(),
@@ -79,11 +79,11 @@ bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const 
 // what is asked for the part of each node that the run holds.
 std::vector<double> Owners::node_weights(const Job& job, const Placement& placement) const {
   std::vector<double> asked = asked_rates(job, placement);
-  if (job.awarded && on_awarded_nodes(job, placement) &&
-      job.standing.payments.size() == job.standing.nodes.size()) {
+  if (job.auction.awarded && on_awarded_nodes(job, placement) &&
+      job.auction.standing.payments.size() == job.auction.standing.nodes.size()) {
     std::map<std::uint32_t, double> won;
-    for (std::size_t i = 0; i < job.standing.nodes.size(); ++i)
-      won[job.standing.nodes[i]] += job.standing.payments[i];
+    for (std::size_t i = 0; i < job.auction.standing.nodes.size(); ++i)
+      won[job.auction.standing.nodes[i]] += job.auction.standing.payments[i];
     std::vector<double> weights;
     bool met = true;
     for (std::size_t i = 0; i < placement.size(); ++i) {
@@ -106,12 +106,12 @@ std::vector<ledger::Payee> Owners::payees_of(const Job& job, const market_job_t&
   std::vector<ledger::Payee> payees;
   const Money amount = bill.charged - bill.refunded;
   const auto& owners = settings_.owners;
-  if (owners.empty() || amount <= Money() || !job.terms.rule.starts_with(kPaysOwners)) {
+  if (owners.empty() || amount <= Money() || !job.agreed.terms.rule.starts_with(kPaysOwners)) {
     return payees;
   }
   const std::vector<Node>& nodes = site_.cluster.nodes();
   Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
-  if (placement.empty()) placement = job.placement;
+  if (placement.empty()) placement = job.place.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
   if (placement.empty()) return payees;
   std::vector<Money> parts = apportion(amount, whole_weights(node_weights(job, placement)));
@@ -121,7 +121,7 @@ std::vector<ledger::Payee> Owners::payees_of(const Job& job, const market_job_t&
     const auto owner = owners.find(nodes[placement[i].node].name);
     if (owner == owners.end()) continue;
     const auto most = Money::from_credits(asked[i] * static_cast<double>(bill.elapsed));
-    if (!job.awarded && most) parts[i] = std::min(parts[i], *most);
+    if (!job.auction.awarded && most) parts[i] = std::min(parts[i], *most);
     by_account[owner->second.account] += parts[i];
   }
   for (const auto& [account, part] : by_account) {

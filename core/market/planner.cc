@@ -85,8 +85,8 @@ void Planner::see(const market_job_t& seen, Time now) {
     if (seen.state != MARKET_JOB_PENDING) site_.cluster.see_other(seen, site_.pass_number, now);
     return;
   }
-  job->seen_pass = site_.pass_number;
-  job->seen_at = now;
+  job->seen.pass = site_.pass_number;
+  job->seen.at = now;
   see_throttle(*job, seen);
   if (seen.restart > job->restart) confirmation_.new_run(*job, seen, now);
   if (job->phase == Phase::kEnded) return;
@@ -114,48 +114,51 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 }
 
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
-  job.held = seen.held;
-  job.dependent = seen.dependent;
-  job.array_full = seen.array_full;
-  job.ready = !seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
-  if (!seen.held && job.phase == Phase::kConfirmed) job.user_held = false;  // released since
-  if (job.revoked) {
-    job.revoked = job.told = false;
-    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
+  job.seen.held = seen.held;
+  job.seen.dependent = seen.dependent;
+  job.seen.array_full = seen.array_full;
+  job.seen.ready = !seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
+  if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since
+  if (job.agreed.revoked) {
+    job.agreed.revoked = job.agreed.told = false;
+    return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
   }
   if (job.phase == Phase::kRunning) {  // back to the queue without a new run
     job.phase = Phase::kConfirmed;
     site_.exchange_of(job).unplace(job, now);
     confirmation_.forget_run(job);
-    if (std::exchange(job.unbilled, false))
-      return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.terms.price, now);
+    if (std::exchange(job.run.unbilled, false))
+      return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
   }
   const std::uint64_t fingerprint = fingerprint_of(seen);
-  const bool later_begin = seen.begin > job.begin && seen.begin > job.terms.start;
-  job.begin = seen.begin;
-  job.deadline = seen.deadline;
-  if (fingerprint != job.fingerprint || later_begin || confirmation_.has_other_price(job, seen)) {
-    job.fingerprint = fingerprint;
+  const bool later_begin = seen.begin > job.seen.begin && seen.begin > job.agreed.terms.start;
+  job.seen.begin = seen.begin;
+  job.seen.deadline = seen.deadline;
+  if (fingerprint != job.seen.fingerprint || later_begin ||
+      confirmation_.has_other_price(job, seen)) {
+    job.seen.fingerprint = fingerprint;
     confirmation_.changed(job, seen, now);
   }
-  job.owner_changed = false;
+  job.seen.owner_changed = false;
   confirmation_.hear_count(job, seen, seen.counted_cpus, seen.counted_nodes, now);
-  if (job.phase != Phase::kConfirmed || !job.placed || job.terms.start > now || job.ready) return;
+  if (job.phase != Phase::kConfirmed || !job.place.booked || job.agreed.terms.start > now ||
+      job.seen.ready)
+    return;
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
   site_.exchange_of(job).unplace(job, now);
   site_.exchange_of(job).unreserve(job);
   const bool by_owner = (seen.held && !seen.held_by_site) || seen.dependent || seen.begin > now;
   if (!by_owner)
-    job.retime = true;  // held by others, or sisters ran at other times than planned
+    job.place.retime = true;  // held by others, or sisters ran at other times than planned
   else
-    job.missed = true;
+    job.place.missed = true;
   job.cause = Cause::kNotReady;
 }
 
 void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   const bool is_first = job.phase != Phase::kRunning;
-  if (is_first && job.owner_changed &&
-      (fingerprint_of(seen) != job.fingerprint || confirmation_.has_other_price(job, seen)))
+  if (is_first && job.seen.owner_changed &&
+      (fingerprint_of(seen) != job.seen.fingerprint || confirmation_.has_other_price(job, seen)))
     confirmation_.buy_running(job, seen, now);
   Exchange& exchange = site_.exchange_of(job);
   const Time slack = exchange.settings.start_slack;
@@ -163,48 +166,50 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     if (job.phase == Phase::kWaiting) {
       site_.log(LogLevel::kInfo,
                 fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
-      job.unbilled = true;
+      job.run.unbilled = true;
     }
-    const bool is_earlier = job.placed && job.terms.start > seen.start;
-    if (site_.trades(job.bid.request.partition)) {
+    const bool is_earlier = job.place.booked && job.agreed.terms.start > seen.start;
+    if (site_.trades(job.agreed.bid.request.partition)) {
       if (is_earlier)  // sold from its true start on
-        exchange.release(job.bid.request, job.terms.start, job.terms.start);
-      if (is_earlier || !job.placed) exchange.promise(job.bid.request, seen.start);
+        exchange.release(job.agreed.bid.request, job.agreed.terms.start, job.agreed.terms.start);
+      if (is_earlier || !job.place.booked) exchange.promise(job.agreed.bid.request, seen.start);
     }
-    if (!job.placed || job.terms.start > seen.start) job.terms.start = seen.start;
-    if (job.missed || job.retime) {  // Slurm was first: the promise begins with the run
-      job.missed = job.retime = false;
-      if (!job.terms.auctioned())
-        job.terms.promised_end = seen.start + job.bid.request.duration + slack;
+    if (!job.place.booked || job.agreed.terms.start > seen.start)
+      job.agreed.terms.start = seen.start;
+    if (job.place.missed || job.place.retime) {  // Slurm was first: the promise begins with the run
+      job.place.missed = job.place.retime = false;
+      if (!job.agreed.terms.auctioned())
+        job.agreed.terms.promised_end = seen.start + job.agreed.bid.request.duration + slack;
     }
-    job.placed = true;
+    job.place.booked = true;
     job.phase = Phase::kRunning;
     job.cause = Cause::kNone;
-    job.start_failures = 0;
-    job.run_start = seen.start;
-    job.run_end = 0;
-    job.note_due = true;  // so that the run is known even if its end is told to nobody
-    job.bound = or_empty(seen.resv_name) == reservation_name(job);
-    if (job.reserved && !job.bound) site_.exchange_of(job).unreserve(job);
-    if (job.terms.auctioned() && !job.unbilled) {
+    job.place.start_failures = 0;
+    job.run.start = seen.start;
+    job.run.end = 0;
+    job.due.note = true;  // so that the run is known even if its end is told to nobody
+    job.place.bound = or_empty(seen.resv_name) == reservation_name(job);
+    if (job.place.reserved && !job.place.bound) site_.exchange_of(job).unreserve(job);
+    if (job.agreed.terms.auctioned() && !job.run.unbilled) {
       exchange.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
                          limit_end(job, now));
     }
   }
-  job.owner_changed = false;
-  job.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
+  job.seen.owner_changed = false;
+  job.run.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   accrue(job);
   // A run past its end is booked a minute at a time.
-  const Time end = seen.end > now ? seen.end : job.run_end > now ? job.run_end : now + kPastEnd;
-  if (!is_first && end == job.run_end) return;
-  job.run_end = end;
-  job.placement = placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes());
-  if (is_first) site_.cluster.add_new_run({job.placement, end});
-  site_.cluster.bookings().book(booking_key(job), job.placement, seen.start, end + slack);
-  if (job.reserved && job.reserved_until != 0 && end + slack > job.reserved_until) {
+  const Time end = seen.end > now ? seen.end : job.run.end > now ? job.run.end : now + kPastEnd;
+  if (!is_first && end == job.run.end) return;
+  job.run.end = end;
+  job.place.placement = placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes());
+  if (is_first) site_.cluster.add_new_run({job.place.placement, end});
+  site_.cluster.bookings().book(booking_key(job), job.place.placement, seen.start, end + slack);
+  if (job.place.reserved && job.place.reserved_until != 0 &&
+      end + slack > job.place.reserved_until) {
     market_order_t& order = site_.orders.add(MARKET_EXTEND, job.id);
     order.name = site_.orders.keep(reservation_name(job));
-    order.end = job.reserved_until = end + slack;
+    order.end = job.place.reserved_until = end + slack;
   }
 }
 
@@ -212,8 +217,8 @@ void Planner::drop_unseen(Time now) {
   site_.cluster.drop_others(site_.pass_number);
   for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
     Job& job = entry->second;
-    const bool gone = job.seen_pass != site_.pass_number &&
-                      (job.phase == Phase::kEnded || now - job.seen_at >= kUnseenLife);
+    const bool gone = job.seen.pass != site_.pass_number &&
+                      (job.phase == Phase::kEnded || now - job.seen.at >= kUnseenLife);
     if (!gone) {
       ++entry;
       continue;

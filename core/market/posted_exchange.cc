@@ -190,27 +190,27 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
 
 // At the start that was promised if that can be had, else at the best one.
 bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
-  const Request& request = job.bid.request;
-  const Money available = site_.accounts.can_pay(job.bid.account, job);
-  const bool may_pay = site_.accounts.may_pay(job.bid.account, job.bid.uid);
+  const Request& request = job.agreed.bid.request;
+  const Money available = site_.accounts.can_pay(job.agreed.bid.account, job);
+  const bool may_pay = site_.accounts.may_pay(job.agreed.bid.account, job.agreed.bid.uid);
   StartSpans closed = site_.closed_by_sisters(job);
-  Wish wish = wish_for(job.bid, job.bid_made);
+  Wish wish = wish_for(job.agreed.bid, job.agreed.bid_made);
   wish.only_start = keep_start;
   wish.full = &closed;
   Found found = find(request, wish, now);
-  if (!found.choice || !affordable(job.bid, job.bid_made, *found.choice) ||
+  if (!found.choice || !affordable(job.agreed.bid, job.agreed.bid_made, *found.choice) ||
       found.choice->price > available) {
     wish.only_start = 0;
     found = find(request, wish, now);
   }
   keep_told(job, found, now);
-  const Money price = found.choice ? found.choice->price : job.terms.price;
+  const Money price = found.choice ? found.choice->price : job.agreed.terms.price;
   Cause cause = Cause::kNone;
   if (!found.choice) {
-    cause = found.for_sale        ? Cause::kResources
-            : job.bid.worth.value ? Cause::kOutbid
-                                  : Cause::kResources;
-  } else if (!affordable(job.bid, job.bid_made, *found.choice)) {
+    cause = found.for_sale               ? Cause::kResources
+            : job.agreed.bid.worth.value ? Cause::kOutbid
+                                         : Cause::kResources;
+  } else if (!affordable(job.agreed.bid, job.agreed.bid_made, *found.choice)) {
     cause = Cause::kOutbid;
   } else if (price > available || !may_pay) {
     cause = Cause::kNoFunds;
@@ -219,49 +219,49 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     hold(job, cause, price, now);
     return false;
   }
-  const bool is_as_told = job.told && price == job.terms.price;
-  std::string markup = is_as_told ? job.terms.markup : markup_of(request);
-  job.terms = Terms{price,
-                    found.choice->start,
-                    found.choice->start + request.duration + settings.start_slack,
-                    std::string(rule()),
-                    found.choice->free_after,
-                    std::move(markup)};
+  const bool is_as_told = job.agreed.told && price == job.agreed.terms.price;
+  std::string markup = is_as_told ? job.agreed.terms.markup : markup_of(request);
+  job.agreed.terms = Terms{price,
+                           found.choice->start,
+                           found.choice->start + request.duration + settings.start_slack,
+                           std::string(rule()),
+                           found.choice->free_after,
+                           std::move(markup)};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.told = true;
+  job.agreed.told = true;
   site_.set_lien(job, price);
   site_.lessons.teach(job, now);
-  job.note_due = true;
+  job.due.note = true;
   return true;
 }
 
 // The price that was told, or less: at the best start, or where that has no price at any that has a
 // place.
 void PostedExchange::keep_told(const Job& job, Found& found, Time now) const {
-  if (!job.told) return;
-  const Request& request = job.bid.request;
+  if (!job.agreed.told) return;
+  const Request& request = job.agreed.bid.request;
   if (!found.choice) {
     const Time from = std::max(now, request.earliest);
     const StartSpans closed = site_.closed_by_sisters(job);
     found.choice = earliest_place(request, from, request.deadline - request.duration,
                                   booking_key(job), &closed);
-    if (found.choice) found.choice->price = job.terms.price;
+    if (found.choice) found.choice->price = job.agreed.terms.price;
   }
-  if (found.choice) found.choice->price = std::min(found.choice->price, job.terms.price);
+  if (found.choice) found.choice->price = std::min(found.choice->price, job.agreed.terms.price);
 }
 
 std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, const Bid& bid,
                                                              Time now) const {
   const Request& request = bid.request;
-  Wish wish = wish_for(bid, job.bid_made);
+  Wish wish = wish_for(bid, job.agreed.bid_made);
   wish.ignore = booking_key(job);
   const Found quote = find(request, wish, now);
   if (!quote.choice)
     return std::string("no nodes are free long enough in the window the job would have");
   const std::string price = quote.choice->price.to_string();
-  if (!affordable(bid, job.bid_made, *quote.choice)) {
+  if (!affordable(bid, job.agreed.bid_made, *quote.choice)) {
     return fmt::format(
         "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
         bid.worth.budget->to_string(), job.id, price);

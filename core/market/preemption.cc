@@ -25,7 +25,7 @@ bool overlap(const Placement& a, const Placement& b) {
 }
 
 bool is_own(const Job& job, std::uint32_t uid, std::string_view account) {
-  return uid == job.bid.uid || lower_case(account) == job.bid.account;
+  return uid == job.agreed.bid.uid || lower_case(account) == job.agreed.bid.account;
 }
 
 }  // namespace
@@ -42,13 +42,13 @@ void Settlement::tell_preemptors(const market_preemptor_t* preemptors, std::size
 // Whether the bill of this end must wait until a pass knows for whom it was.
 bool Settlement::await_preemptor(Job& job, const market_job_t& ended) {
   const bool ran = ended.start > 0 && ended.end > ended.start;
-  if (job.preempted) return ended.restart == job.restart;
-  if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.resettle || job.phase == Phase::kEnded)
+  if (job.run.preempted) return ended.restart == job.restart;
+  if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.run.resettle || job.phase == Phase::kEnded)
     return false;
-  job.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
-                               std::string(or_empty(ended.tres_alloc))};
+  job.run.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
+                                   std::string(or_empty(ended.tres_alloc))};
   if (ended.alloc_count > 0)
-    job.placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
+    job.place.placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   wants_preemptors_ = true;
   return true;
 }
@@ -58,7 +58,7 @@ void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, 
   wants_preemptors_ = false;
   std::vector<Job*> preempted;
   for (auto& [id, job] : site_.jobs.all()) {
-    if (job.preempted) preempted.push_back(&job);
+    if (job.run.preempted) preempted.push_back(&job);
   }
   std::sort(preempted.begin(), preempted.end(),
             [](const Job* a, const Job* b) { return a->id < b->id; });
@@ -69,7 +69,7 @@ void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, 
 // Slurm marks whom it makes room for when it begins to, which is just before the end or, with a
 // time of grace, some time before. Gang scheduling sets no mark: then it is who started there.
 bool Settlement::is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const {
-  const Time end = job.preempted->end;
+  const Time end = job.run.preempted->end;
   Time latest = 0;
   bool for_own = false;
   for (const Preemptor& other : preemptors_) {
@@ -87,13 +87,13 @@ bool Settlement::is_for_own(const Job& job, const market_job_t* jobs, std::size_
   return std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
     return seen.state == MARKET_JOB_RUNNING && seen.job_id != job.id && seen.start >= end - kSkew &&
            is_own(job, seen.uid, or_empty(seen.account)) &&
-           overlap(job.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
+           overlap(job.place.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
   });
 }
 
 void Settlement::settle_preempted(Job& job, bool for_own, Time now) {
-  job.preempted->for_own = for_own;
-  const PreemptedRun run = *job.preempted;
+  job.run.preempted->for_own = for_own;
+  const PreemptedRun run = *job.run.preempted;
   market_job_t ended{};
   ended.job_id = job.id;
   ended.restart = job.restart;
@@ -104,8 +104,9 @@ void Settlement::settle_preempted(Job& job, bool for_own, Time now) {
   ended.tres_alloc = run.tres.c_str();
   settle(job, ended, now);
   if (!site_.in_pass) return;
-  site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(job.settled_note);
-  if (std::string bill = wanted_bill(job.bid.request.partition, job.settled_note); !bill.empty())
+  site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(job.run.settled_note);
+  if (std::string bill = wanted_bill(job.agreed.bid.request.partition, job.run.settled_note);
+      !bill.empty())
     site_.orders.add(MARKET_SET_BILL, job.id).text = site_.orders.keep(std::move(bill));
 }
 
@@ -115,11 +116,11 @@ void Settlement::see_own_suspensions(const market_job_t* jobs, std::size_t count
   for (std::size_t i = 0; i < count; ++i) {
     if (jobs[i].state != MARKET_JOB_SUSPENDED) continue;
     const auto found = site_.jobs.all().find(jobs[i].job_id);
-    if (found == site_.jobs.all().end() || found->second.missed) continue;
+    if (found == site_.jobs.all().end() || found->second.place.missed) continue;
     Job& job = found->second;
-    job.missed = std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
+    job.place.missed = std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
       return seen.state == MARKET_JOB_RUNNING && is_own(job, seen.uid, or_empty(seen.account)) &&
-             overlap(job.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
+             overlap(job.place.placement, placement_of(seen.allocs, seen.alloc_count, nodes));
     });
   }
 }

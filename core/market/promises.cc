@@ -54,7 +54,7 @@ bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) cons
   if (job != site_.jobs.all().end()) {
     if (!site_.exchange_of(job->second).promises()) return false;
     const Phase phase = job->second.phase;
-    return job->second.count_due && job->second.count_at <= site_.last_pass &&
+    return job->second.place.count_due && job->second.place.count_at <= site_.last_pass &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
   }
   const auto known = read_note(note);
@@ -68,7 +68,7 @@ void Confirmation::note_change(const market_change_t& change, Time now) {
   if (change.is_operator && change.uid != change.owner_uid) return;
   const auto known = site_.jobs.all().find(change.job_id);
   if (known != site_.jobs.all().end()) {
-    known->second.owner_changed = true;
+    known->second.seen.owner_changed = true;
     if (known->second.array_job_id != 0) changed_arrays_.insert(known->second.array_job_id);
     return;
   }
@@ -105,22 +105,22 @@ bool Confirmation::needs_more(const Request& sold, Time start, const market_job_
 // the submission did not show, or a site's plugin made of it gets a place at the price told.
 void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
   if (changed_early(job)) {
-    const auto request = request_of(seen, job.bid.request, true);
-    const bool is_later = seen.begin > job.terms.start;
-    if (request && (is_later || !same_price_basis(*request, job.bid.request))) {
-      job.told = false;
-      buy_again(site_, job, *request, job.terms.start, now);
+    const auto request = request_of(seen, job.agreed.bid.request, true);
+    const bool is_later = seen.begin > job.agreed.terms.start;
+    if (request && (is_later || !same_price_basis(*request, job.agreed.bid.request))) {
+      job.agreed.told = false;
+      buy_again(site_, job, *request, job.agreed.terms.start, now);
       return;
     }
-  } else if (needs_more(job.bid.request, job.terms.start, seen)) {
-    if (const auto request = request_of(seen, job.bid.request, true)) {
+  } else if (needs_more(job.agreed.bid.request, job.agreed.terms.start, seen)) {
+    if (const auto request = request_of(seen, job.agreed.bid.request, true)) {
       move_at_told_price(site_, job, *request, now);
       return;
     }
   }
   // Of another QOS that Slurm took it keeps the price told.
-  job.bid.request.qos = lower_case(or_empty(seen.qos));
-  site_.set_lien(job, job.terms.price);
+  job.agreed.bid.request.qos = lower_case(or_empty(seen.qos));
+  site_.set_lien(job, job.agreed.terms.price);
   site_.lessons.teach(job, now);
 }
 
@@ -128,23 +128,23 @@ void Confirmation::settle_terms(Job& job, const market_job_t& seen, Time now) {
 // wrongly, and the difference is the site's.
 void Confirmation::hear_count(Job& job, const market_job_t& seen, std::uint32_t cpus,
                               std::uint32_t nodes, Time now) {
-  if (!job.count_due || cpus == 0 || job.terms.auctioned()) return;
+  if (!job.place.count_due || cpus == 0 || job.agreed.terms.auctioned()) return;
   if (cpus == MARKET_UNCOUNTABLE) {
-    job.count_at = now + kCountAgain;
+    job.place.count_at = now + kCountAgain;
     return;
   }
-  job.count_due = false;
-  const std::int64_t sold = cpus_of(job.bid.request.demand);
+  job.place.count_due = false;
+  const std::int64_t sold = cpus_of(job.agreed.bid.request.demand);
   if (cpus <= sold) return;
-  const bool is_new = cpus > job.counted_cpus;
-  job.counted_cpus = cpus;
-  job.counted_nodes = nodes;
+  const bool is_new = cpus > job.place.counted_cpus;
+  job.place.counted_cpus = cpus;
+  job.place.counted_nodes = nodes;
   if (is_new) note_undersold(job, sold);
-  auto request = request_of(seen, job.bid.request, true);
-  if (!request) request = job.bid.request;
+  auto request = request_of(seen, job.agreed.bid.request, true);
+  if (!request) request = job.agreed.bid.request;
   raise_to_count(job, *request, seen.size.tasks);
   if (job.phase == Phase::kWaiting) {
-    job.bid.request = std::move(*request);
+    job.agreed.bid.request = std::move(*request);
   } else {
     move_at_told_price(site_, job, *request, now);
   }
@@ -155,7 +155,7 @@ void Confirmation::note_undersold(const Job& job, std::int64_t sold) {
   last_undersold_ = fmt::format(
       "job {}: Slurm takes {} CPUs, its submission was counted as {}; the difference "
       "is the site's",
-      job.id, job.counted_cpus, sold);
+      job.id, job.place.counted_cpus, sold);
   const bool is_said = job.array_job_id != 0 && job.array_job_id == undersold_array_;
   undersold_array_ = job.array_job_id;
   if (!is_said) site_.log(LogLevel::kError, last_undersold_);
@@ -163,11 +163,11 @@ void Confirmation::note_undersold(const Job& job, std::int64_t sold) {
 
 // As few nodes and as large tasks as Slurm used, where the cluster has such a place.
 void Confirmation::raise_to_count(const Job& job, Request& request, std::uint32_t tasks) const {
-  if (job.counted_cpus == 0) return;
+  if (job.place.counted_cpus == 0) return;
   Demand tight = request.demand;
-  raise_to(tight, job.counted_cpus, job.counted_nodes, tasks);
+  raise_to(tight, job.place.counted_cpus, job.place.counted_nodes, tasks);
   if (!site_.cluster.plan().fits_empty(tight.shape, request.partition))
-    raise_to(request.demand, job.counted_cpus, 0, 0);
+    raise_to(request.demand, job.place.counted_cpus, 0, 0);
   else
     request.demand = std::move(tight);
 }

@@ -14,37 +14,37 @@ constexpr double kRounding = 1e-9;  // rates that differ by less are the same
 }  // namespace
 
 Time limit_end(const Job& job, Time now) {
-  const Time limit = job.bid.request.duration;
-  if (job.phase == Phase::kRunning) return now + std::max<Time>(0, limit - job.ran);
-  return std::max({now, job.begin, job.bid.request.earliest}) + limit;
+  const Time limit = job.agreed.bid.request.duration;
+  if (job.phase == Phase::kRunning) return now + std::max<Time>(0, limit - job.run.ran);
+  return std::max({now, job.seen.begin, job.agreed.bid.request.earliest}) + limit;
 }
 
 // What a run owes grows by its rate for the seconds it ran since it was last looked at.
 void accrue(Job& job) {
-  Accrued& accrued = job.accrued;
-  if (!job.rated || job.ran <= accrued.seconds) return;
-  accrued.credits += job.standing.rate * static_cast<double>(job.ran - accrued.seconds);
-  accrued.credits = std::min(accrued.credits, job.terms.price.credits());
-  accrued.seconds = job.ran;
+  Accrued& accrued = job.run.accrued;
+  if (!job.auction.rated || job.run.ran <= accrued.seconds) return;
+  accrued.credits += job.auction.standing.rate * static_cast<double>(job.run.ran - accrued.seconds);
+  accrued.credits = std::min(accrued.credits, job.agreed.terms.price.credits());
+  accrued.seconds = job.run.ran;
 }
 
 // What a run owed when its note was last written, if the note is of this very run.
 void resume(Job& job, const Note& note, Time run_start) {
   if (run_start == 0 || note.run_start != run_start || !note.rate) return;
-  job.accrued.credits = note.accrued;
-  job.accrued.seconds = note.ran;
-  job.accrued.resumed = true;
-  job.standing.rate = *note.rate;
-  job.awarded = note.awarded;
-  job.rated = true;
+  job.run.accrued.credits = note.accrued;
+  job.run.accrued.seconds = note.ran;
+  job.run.accrued.resumed = true;
+  job.auction.standing.rate = *note.rate;
+  job.auction.awarded = note.awarded;
+  job.auction.rated = true;
 }
 
 // From the note the run goes on after a crash; while its rate stays that is exact. Also of runs
 // whose rule is in force no more: the last change of their rate may not have been told.
 void keep_rate(Job& job, const MarketSettings& settings, Time now) {
-  Accrued& accrued = job.accrued;
-  const double rate = job.standing.rate;
-  if (!job.rated) return;
+  Accrued& accrued = job.run.accrued;
+  const double rate = job.auction.standing.rate;
+  if (!job.auction.rated) return;
   if (accrued.kept_rate) {
     const Time every = std::max(settings.auction_period, kKeepEvery);
     const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
@@ -52,7 +52,7 @@ void keep_rate(Job& job, const MarketSettings& settings, Time now) {
   }
   accrued.kept_rate = rate;
   accrued.kept_at = now;
-  job.note_due = true;
+  job.due.note = true;
 }
 
 }  // namespace market

@@ -21,22 +21,24 @@ constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one p
 // reservation such a place is lost, and another one is found before Slurm refuses this one.
 void Planner::yield_places(Time now) {
   const auto takes = [](const NewRun& run, const Job& job) {
-    return job.terms.start < run.end &&
-           std::any_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
-             return std::any_of(run.placement.begin(), run.placement.end(), [&](const Seat& held) {
-               return held.node == seat.node && held.cores.overlaps(seat.cores);
-             });
-           });
+    return job.agreed.terms.start < run.end &&
+           std::any_of(job.place.placement.begin(), job.place.placement.end(),
+                       [&](const Seat& seat) {
+                         return std::any_of(
+                             run.placement.begin(), run.placement.end(), [&](const Seat& held) {
+                               return held.node == seat.node && held.cores.overlaps(seat.cores);
+                             });
+                       });
   };
   const std::vector<NewRun> new_runs = site_.cluster.take_new_runs();
   if (new_runs.empty()) return;
   for (auto& [id, job] : site_.jobs.all()) {
-    if (job.phase != Phase::kConfirmed || !job.placed || job.reserved) continue;
+    if (job.phase != Phase::kConfirmed || !job.place.booked || job.place.reserved) continue;
     const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
                                   [&, &mine = job](const NewRun& run) { return takes(run, mine); });
     if (!lost) continue;
     site_.exchange_of(job).unplace(job, now);
-    job.retry_at = 0;
+    job.place.retry_at = 0;
   }
 }
 
@@ -47,37 +49,39 @@ void Planner::replan_lost(Time now) {
     const bool nodes_moved = site_.cluster.take_nodes_moved();
     const std::vector<Node>& nodes = site_.cluster.nodes();
     for (auto& [id, job] : site_.jobs.all()) {
-      if (job.phase != Phase::kConfirmed || !job.placed) continue;
-      const std::string& partition = job.bid.request.partition;
-      const bool whole =
-          std::all_of(job.placement.begin(), job.placement.end(), [&](const Seat& seat) {
-            return seat.node < nodes.size() && nodes[seat.node].usable &&
-                   nodes[seat.node].partitions.contains(partition);
-          });
+      if (job.phase != Phase::kConfirmed || !job.place.booked) continue;
+      const std::string& partition = job.agreed.bid.request.partition;
+      const bool whole = std::all_of(job.place.placement.begin(), job.place.placement.end(),
+                                     [&](const Seat& seat) {
+                                       return seat.node < nodes.size() && nodes[seat.node].usable &&
+                                              nodes[seat.node].partitions.contains(partition);
+                                     });
       if (whole && !nodes_moved) continue;
       site_.exchange_of(job).unplace(job, now);
       site_.exchange_of(job).unreserve(job);
-      job.retry_at = 0;
+      job.place.retry_at = 0;
     }
   }
   const bool all_placed =
       std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
-        return entry.second.phase != Phase::kConfirmed || entry.second.placed ||
-               (entry.second.terms.auctioned() && !site_.exchange_of(entry.second).promises());
+        return entry.second.phase != Phase::kConfirmed || entry.second.place.booked ||
+               (entry.second.agreed.terms.auctioned() &&
+                !site_.exchange_of(entry.second).promises());
       });
   if (all_placed) return;
   int searches = 0;
   for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
     Job& job = *lost;
-    if (job.placed || now < job.retry_at) continue;
-    if (job.terms.auctioned()) {
+    if (job.place.booked || now < job.place.retry_at) continue;
+    if (job.agreed.terms.auctioned()) {
       if (site_.exchange_of(job).promises())
-        site_.exchange_of(job).hold(job, Cause::kResources, job.terms.price, now);
+        site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
       continue;
     }
-    if (!job.ready && job.begin <= now) continue;  // waits for its release or its dependency
-    const Time from = std::max({now, job.begin, job.not_before});
-    if (job.missed) {
+    if (!job.seen.ready && job.seen.begin <= now)
+      continue;  // waits for its release or its dependency
+    const Time from = std::max({now, job.seen.begin, job.place.not_before});
+    if (job.place.missed) {
       searches += kMovesPerPass / kSearchesPerPass;
       if (searches > kMovesPerPass) break;
       replan_missed(site_, job, from, now);
@@ -87,20 +91,22 @@ void Planner::replan_lost(Time now) {
     const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
     auto choice = site_.exchange_of(job).earliest_place(
-        job.bid.request, from, now + 2 * settings.horizon, booking_key(job), &closed);
+        job.agreed.bid.request, from, now + 2 * settings.horizon, booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
-      job.retry_at = now + kRetry / 2;
+      job.place.retry_at = now + kRetry / 2;
       continue;
     }
-    const bool in_window = choice->start + job.bid.request.duration <= job.bid.request.deadline;
+    const bool in_window =
+        choice->start + job.agreed.bid.request.duration <= job.agreed.bid.request.deadline;
     site_.exchange_of(job).place(job, std::move(*choice));
-    if (job.retime) {
-      job.terms.promised_end = job.terms.start + job.bid.request.duration + settings.start_slack;
-      job.retime = false;
+    if (job.place.retime) {
+      job.agreed.terms.promised_end =
+          job.agreed.terms.start + job.agreed.bid.request.duration + settings.start_slack;
+      job.place.retime = false;
     }
-    if (job.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
-    job.note_due = true;
+    if (job.place.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
+    job.due.note = true;
   }
 }
 
@@ -108,20 +114,21 @@ void Planner::fund_waiting(Time now) {
   int searches = 0;
   std::vector<Job*> waiting = site_.jobs.in_order(Phase::kWaiting);
   std::sort(waiting.begin(), waiting.end(), [](const Job* a, const Job* b) {
-    return a->bid_made != b->bid_made ? a->bid_made < b->bid_made : a->id < b->id;
+    return a->agreed.bid_made != b->agreed.bid_made ? a->agreed.bid_made < b->agreed.bid_made
+                                                    : a->id < b->id;
   });
   for (Job* job : waiting) {
-    const Money available = site_.accounts.available(job->bid.account);
-    const bool hopeless = job->cause == Cause::kNoFunds && available <= job->tried_available;
-    if (now < job->retry_at && hopeless) continue;
-    if (now < job->retry_at && job->cause != Cause::kNoFunds) continue;
+    const Money available = site_.accounts.available(job->agreed.bid.account);
+    const bool hopeless = job->cause == Cause::kNoFunds && available <= job->place.tried_available;
+    if (now < job->place.retry_at && hopeless) continue;
+    if (now < job->place.retry_at && job->cause != Cause::kNoFunds) continue;
     if (job->cause == Cause::kNotStarted) continue;
     if (++searches > kSearchesPerPass) return;
-    job->tried_available = available;
-    job->retry_at = now + kRetry;
-    Request request = job->bid.request;
+    job->place.tried_available = available;
+    job->place.retry_at = now + kRetry;
+    Request request = job->agreed.bid.request;
     request.earliest = std::max(request.earliest, now);
-    if (buy_again(site_, *job, request, 0, now)) job->release_due = !job->user_held;
+    if (buy_again(site_, *job, request, 0, now)) job->due.release = !job->agreed.user_held;
   }
 }
 
@@ -135,20 +142,20 @@ void Planner::pull_forward(Time now) {
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
   for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
     Job& job = *jobs[k];
-    if (!job.placed || !job.ready ||
-        job.terms.start <= now + site_.exchange_of(job).settings.slot ||
-        job.bid.request.earliest > now || job.not_before > now) {
+    if (!job.place.booked || !job.seen.ready ||
+        job.agreed.terms.start <= now + site_.exchange_of(job).settings.slot ||
+        job.agreed.bid.request.earliest > now || job.place.not_before > now) {
       continue;
     }
     ++moves;
     if (site_.closed_by_sisters(job).contains(now)) continue;
     auto choice =
-        site_.exchange_of(job).earliest_place(job.bid.request, now, now, booking_key(job));
+        site_.exchange_of(job).earliest_place(job.agreed.bid.request, now, now, booking_key(job));
     if (!choice) continue;
-    site_.exchange_of(job).unplace(job, job.terms.start);
+    site_.exchange_of(job).unplace(job, job.agreed.terms.start);
     site_.exchange_of(job).unreserve(job);
     site_.exchange_of(job).place(job, std::move(*choice));
-    job.note_due = true;
+    job.due.note = true;
   }
   pull_cursor_ = k < jobs.size() ? k : 0;
   if (pull_cursor_ != 0) return;  // the rest in the next pass
@@ -163,38 +170,38 @@ void Planner::stretch_arrays(Time now) {
     std::vector<Job*> tasks;
     for (const std::uint32_t id : ids) {
       const auto job = site_.jobs.all().find(id);
-      if (job != site_.jobs.all().end() && job->second.placed) tasks.push_back(&job->second);
+      if (job != site_.jobs.all().end() && job->second.place.booked) tasks.push_back(&job->second);
     }
     std::sort(tasks.begin(), tasks.end(), [](const Job* a, const Job* b) {
       const bool a_waits = a->phase != Phase::kRunning, b_waits = b->phase != Phase::kRunning;
-      return std::tuple(a_waits, a->terms.start, a->id) <
-             std::tuple(b_waits, b->terms.start, b->id);
+      return std::tuple(a_waits, a->agreed.terms.start, a->id) <
+             std::tuple(b_waits, b->agreed.terms.start, b->id);
     });
     if (tasks.empty()) continue;
     StartSpans closed;
     const Time slack = site_.exchange_of(*tasks.front()).settings.start_slack;
-    Waves waves(tasks.front()->throttle, tasks.front()->bid.request.duration + slack);
+    Waves waves(tasks.front()->seen.throttle, tasks.front()->agreed.bid.request.duration + slack);
     for (Job* task : tasks) {
-      if (task->phase != Phase::kConfirmed || !closed.contains(task->terms.start)) {
-        waves.add(task->terms.start, busy_until(*task, slack), closed);
+      if (task->phase != Phase::kConfirmed || !closed.contains(task->agreed.terms.start)) {
+        waves.add(task->agreed.terms.start, busy_until(*task, slack), closed);
         continue;
       }
       site_.exchange_of(*task).unplace(*task, now);
       site_.exchange_of(*task).unreserve(*task);
-      task->retry_at = 0;
-      (limited_by_owner_.contains(array) ? task->missed : task->retime) = true;
+      task->place.retry_at = 0;
+      (limited_by_owner_.contains(array) ? task->place.missed : task->place.retime) = true;
     }
   }
   limited_by_owner_.clear();
 }
 
 void Planner::see_throttle(Job& job, const market_job_t& seen) {
-  if (seen.array_throttle == job.throttle) return;
-  const bool lower =
-      seen.array_throttle != 0 && (job.throttle == 0 || seen.array_throttle < job.throttle);
+  if (seen.array_throttle == job.seen.throttle) return;
+  const bool lower = seen.array_throttle != 0 &&
+                     (job.seen.throttle == 0 || seen.array_throttle < job.seen.throttle);
   if (lower && confirmation_.owner_changed_array(job.array_job_id))
     limited_by_owner_.insert(job.array_job_id);
-  job.throttle = seen.array_throttle;
+  job.seen.throttle = seen.array_throttle;
 }
 
 }  // namespace market

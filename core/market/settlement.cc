@@ -73,19 +73,19 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
   Note note;
   note.settled = true;
   note.token = job.token;
-  note.account = job.bid.account;
-  note.rule = job.terms.rule;
-  note.markup = job.terms.markup;
-  note.price = job.terms.price;
+  note.account = job.agreed.bid.account;
+  note.rule = job.agreed.terms.rule;
+  note.markup = job.agreed.terms.markup;
+  note.price = job.agreed.terms.price;
   note.charged = charged;
   note.refunded = refunded;
   note.restart = job.restart;
-  note.start = job.terms.start;
-  note.end = job.terms.promised_end;
-  note.submitted = job.bid_made;
-  note.budget = job.texts.budget;
-  note.value = job.texts.value;
-  note.keeps_price = job.keeps_price;
+  note.start = job.agreed.terms.start;
+  note.end = job.agreed.terms.promised_end;
+  note.submitted = job.agreed.bid_made;
+  note.budget = job.agreed.texts.budget;
+  note.value = job.agreed.texts.value;
+  note.keeps_price = job.run.keeps_price;
   return write_note(note);
 }
 
@@ -114,7 +114,7 @@ void Settlement::see_ended(const market_job_t& ended, Time now) {
   const auto note = end_run(ended, now);
   const auto job = site_.jobs.all().find(ended.job_id);
   if (job == site_.jobs.all().end() || !note) return;
-  job->second.seen_pass = site_.pass_number;
+  job->second.seen.pass = site_.pass_number;
   if (*note == or_empty(ended.note)) return;
   site_.orders.add(MARKET_SET_NOTE, ended.job_id).text = site_.orders.keep(*note);
   if (std::string bill = wanted_bill(or_empty(ended.partition), *note); !bill.empty())
@@ -127,11 +127,11 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
   if (ended.restart < job->restart) return std::string(or_empty(ended.note));  // of an older run
   if (ended.restart > job->restart) {  // no pass saw its new run: the promise begins with it
     confirmation_.begin_again(*job, ended, now);
-    job->missed = true;
+    job->place.missed = true;
   }
   if (await_preemptor(*job, ended)) return std::string(or_empty(ended.note));
   if (job->phase != Phase::kEnded) settle(*job, ended, now);
-  return job->settled_note;
+  return job->run.settled_note;
 }
 
 // The job in memory; or, when the pass has not seen it yet or memory was lost, made from its note.
@@ -143,12 +143,12 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   Job& job = site_.jobs.all()[ended.job_id];
   job = Job{};
   identify(job, ended);
-  job.seen_at = now;
+  job.seen.at = now;
   const auto provisional = site_.jobs.provisionals().find(note->token);
   if (provisional != site_.jobs.provisionals().end()) {
     confirmation_.take_task(job, provisional->second);
     if (job.phase == Phase::kConfirmed) {
-      site_.set_lien(job, job.terms.price);
+      site_.set_lien(job, job.agreed.terms.price);
       site_.lessons.teach(job, now);
     }
     if (ended.array_tasks_pending > 0 ||
@@ -156,19 +156,19 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
                     [](const auto& t) { return t.claimed; })) {
       confirmation_.drop_provisional(note->token);
     }
-    job.bid.uid = ended.uid;
+    job.agreed.bid.uid = ended.uid;
     return &job;
   }
   confirmation_.recall(job, *note, ended);
-  job.bid.request.partition = or_empty(ended.partition);
-  job.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
-  if (auto demand = site_.demand_for(size_options(ended.size), job.bid.request.partition))
-    job.bid.request.demand.tres = std::move(demand->tres);
+  job.agreed.bid.request.partition = or_empty(ended.partition);
+  job.agreed.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
+  if (auto demand = site_.demand_for(size_options(ended.size), job.agreed.bid.request.partition))
+    job.agreed.bid.request.demand.tres = std::move(demand->tres);
   confirmation_.resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
-    job.resettle = std::pair(note->charged, note->refunded);
+    job.run.resettle = std::pair(note->charged, note->refunded);
   } else if (note->settled) {  // of the run before this one: its promise begins with the run
-    job.missed = true;
+    job.place.missed = true;
   }
   return &job;
 }
@@ -180,25 +180,27 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   if (bill.ran) bill.elapsed = std::max<Time>(0, ended.end - ended.start - ended.suspended_s);
   const bool never_ran =
       !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
-  const Time limit = job.bid.request.duration;
+  const Time limit = job.agreed.bid.request.duration;
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  EndRule rule =
-      rule_of(settings.ends, ended, bill.ran, job.preempted && job.preempted->for_own, bill.own);
-  bill.late = ended.state == MARKET_JOB_COMPLETED && !job.missed && job.terms.promised_end != 0 &&
-              ended.end > job.terms.promised_end && bill.elapsed <= limit;
-  const bool ex_post = bill.late && job.terms.free_after != 0;
+  EndRule rule = rule_of(settings.ends, ended, bill.ran,
+                         job.run.preempted && job.run.preempted->for_own, bill.own);
+  bill.late = ended.state == MARKET_JOB_COMPLETED && !job.place.missed &&
+              job.agreed.terms.promised_end != 0 && ended.end > job.agreed.terms.promised_end &&
+              bill.elapsed <= limit;
+  const bool ex_post = bill.late && job.agreed.terms.free_after != 0;
   if (bill.late && !ex_post) rule = settings.ends.late;
 
-  const bool auctioned = job.terms.auctioned();
-  if (job.resettle) {
-    std::tie(bill.charged, bill.refunded) = *job.resettle;
-  } else if (job.phase != Phase::kWaiting && !job.unbilled && rule != EndRule::kFree) {
+  const bool auctioned = job.agreed.terms.auctioned();
+  if (job.run.resettle) {
+    std::tie(bill.charged, bill.refunded) = *job.run.resettle;
+  } else if (job.phase != Phase::kWaiting && !job.run.unbilled && rule != EndRule::kFree) {
     if (auctioned && bill.ran) site_.exchange_of(job).rate_unseen(job, ended, now);
-    bill.charged = auctioned ? site_.exchange_of(job).owed(job, ended, bill) : job.terms.price;
+    bill.charged =
+        auctioned ? site_.exchange_of(job).owed(job, ended, bill) : job.agreed.terms.price;
     if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
-    if (ex_post && ended.end > job.terms.free_after) bill.charged = Money();
+    if (ex_post && ended.end > job.agreed.terms.free_after) bill.charged = Money();
     if (rule == EndRule::kRefund) bill.refunded = bill.charged;
   }
   const bool dropped = ended.state == MARKET_JOB_DEADLINE;  // which its bill tells by its state
@@ -207,7 +209,8 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
 }
 
 void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
-  ledger::Segment segment = site_.accounts.segment_of(job, site_.billing_of(job.bid.request));
+  ledger::Segment segment =
+      site_.accounts.segment_of(job, site_.billing_of(job.agreed.bid.request));
   segment.state = bill.state;
   segment.start = ended.start;
   segment.end = ended.end != 0 ? ended.end : now;
@@ -215,15 +218,15 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   segment.elapsed = bill.elapsed;
   segment.charged = bill.charged;
   segment.refunded = bill.refunded;
-  if (job.unbilled) segment.quoted = Money();
-  segment.note = job.terms.markup;
+  if (job.run.unbilled) segment.quoted = Money();
+  segment.note = job.agreed.terms.markup;
   if (bill.late) segment.note = segment.note.empty() ? "late" : "late, " + segment.note;
   if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   std::vector<ledger::Payee> payees;
   if (bill.ran) payees = Owners(site_, site_.exchange_of(job)).payees_of(job, ended, bill);
-  site_.accounts.settle(job, std::move(segment), std::move(payees), job.resettle.has_value());
+  site_.accounts.settle(job, std::move(segment), std::move(payees), job.run.resettle.has_value());
 }
 
 void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
@@ -236,15 +239,16 @@ void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
   if (site_.lessons.taken_back(job, ended)) site_.lessons.unlearn(job);
   site_.exchange_of(job).unplace(job, now);
   site_.forget_rooms();
-  if (std::exchange(job.stands, false) && job.phase == Phase::kConfirmed)
+  if (std::exchange(job.auction.stands, false) && job.phase == Phase::kConfirmed)
     site_.exchange_of(job).withdraw();  // others pay by it no longer
-  job.reserved = job.bound = false;     // the next pass finds a reservation that no job needs
+  job.place.reserved = job.place.bound =
+      false;  // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
-  job.seen_pass = site_.pass_number;
-  job.keeps_price = !bill.own;
-  job.preempted.reset();
-  job.settled_note = settled_note(job, bill.charged, bill.refunded);
+  job.seen.pass = site_.pass_number;
+  job.run.keeps_price = !bill.own;
+  job.run.preempted.reset();
+  job.run.settled_note = settled_note(job, bill.charged, bill.refunded);
 }
 
 }  // namespace market

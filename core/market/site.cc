@@ -58,7 +58,7 @@ Result<Demand> Site::demand_for(const SizeOptions& size, const std::string& part
 }
 
 void Site::set_lien(Job& job, Money amount) {
-  accounts.set_lien(job, amount, billing_of(job.bid.request));
+  accounts.set_lien(job, amount, billing_of(job.agreed.bid.request));
 }
 
 // On nodes of two markets one price list would undercut the other: neither takes bids.

@@ -61,7 +61,7 @@ struct Site {
   /// The market of a partition; the first one for a partition that is in none any more.
   Exchange& exchange_of(std::string_view partition) const;
   Exchange& exchange_of(const Request& request) const { return exchange_of(request.partition); }
-  Exchange& exchange_of(const Job& job) const { return exchange_of(job.bid.request); }
+  Exchange& exchange_of(const Job& job) const { return exchange_of(job.agreed.bid.request); }
   void forget_rooms();
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
   double billing_of(const Request& request) const {

@@ -10,25 +10,25 @@ void AuctionExchange::see_who_stands(Time now) {
   const std::set<std::uint32_t> crowded = site_.jobs.crowded_tasks();
   for (auto& [id, job] : site_.jobs.all()) {
     if (job.phase == Phase::kRunning || &site_.exchange_of(job) != this) continue;
-    if (job.phase != Phase::kConfirmed || !job.ready || crowded.contains(id)) {
-      job.startable_since = 0;
-      if (job.stands) leave_auction(job);
+    if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(id)) {
+      job.auction.startable_since = 0;
+      if (job.auction.stands) leave_auction(job);
       continue;
     }
-    if (job.startable_since == 0) job.startable_since = now;
-    const bool for_long = now - job.startable_since >= settings.auction_period;
-    if (job.stands || (job.left && !for_long)) continue;
-    job.stands = true;
-    job.stood = false;
+    if (job.auction.startable_since == 0) job.auction.startable_since = now;
+    const bool for_long = now - job.auction.startable_since >= settings.auction_period;
+    if (job.auction.stands || (job.auction.left && !for_long)) continue;
+    job.auction.stands = true;
+    job.auction.stood = false;
   }
 }
 
 // Others pay by it no longer, from this pass on. It comes back when it could have been started for
 // a whole period, so that nobody stands just for the moment of an auction.
 void AuctionExchange::leave_auction(Job& job) {
-  job.stands = job.stood = job.rated = false;
-  job.left = true;
-  job.standing = Standing{};
+  job.auction.stands = job.auction.stood = job.auction.rated = false;
+  job.auction.left = true;
+  job.auction.standing = Standing{};
   next_auction_ = 0;
 }
 
@@ -40,9 +40,9 @@ void AuctionExchange::rank_the_absent(const std::vector<Job*>& owners,
   const std::vector<Standing> ranks = auction_->auction(bids, node_rooms(), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
-    if (job.phase == Phase::kRunning || job.stands) continue;
-    job.standing = Standing{ranks[i].priority, ranks[i].share, 0, {}, {}};
-    job.stood = true;
+    if (job.phase == Phase::kRunning || job.auction.stands) continue;
+    job.auction.standing = Standing{ranks[i].priority, ranks[i].share, 0, {}, {}};
+    job.auction.stood = true;
   }
 }
 
