@@ -157,6 +157,11 @@ std::uint32_t LockedMarket::site_factor(std::uint32_t job_id, std::string_view n
   return market_.site_factor(job_id, note);
 }
 
+std::string LockedMarket::broken_invariant() const {
+  const MutexLock lock(mutex_);
+  return market_.broken_invariant();
+}
+
 std::optional<EndTexts> LockedMarket::job_ended(const market_job_t& job, Time now) {
   const MutexLock lock(mutex_);
   return market_.job_ended(job, now);

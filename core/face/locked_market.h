@@ -51,6 +51,7 @@ class LockedMarket {
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
+  std::string broken_invariant() const;
 
  private:
   std::vector<Queued> take_entries();

@@ -15,6 +15,7 @@
 #include "core/market/comment.h"
 #include "core/market/confirmation.h"
 #include "core/market/exchange_maker.h"
+#include "core/market/invariants.h"
 #include "core/market/planner.h"
 #include "core/market/settlement.h"
 #include "core/market/site.h"
@@ -86,6 +87,9 @@ class Market {
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now) {
     return settlement_.job_ended(job, now);
   }
+
+  /// See invariants.h; for tests.
+  std::string broken_invariant() const { return market::broken_invariant(site_); }
 
   // ---- the desk (core/desk)
   Site& site() { return site_; }

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
 #include "core/market/convert.h"
+#include "core/market/invariants.h"
 #include "core/market/rates.h"
 #include "core/market/text.h"
 
@@ -64,6 +66,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.in_pass = false;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   site_.last_pass_ms = took.count();
+  assert(broken_invariant(site_).empty());
   return site_.orders.list();
 }
 

@@ -269,6 +269,7 @@ void World::run_pass() {
     ++orders_of[order.kind];
     obey_order(order);
   }
+  EXPECT_EQ(market_->broken_invariant(), "");
 }
 
 void World::step() {
