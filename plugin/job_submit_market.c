@@ -267,25 +267,41 @@ static bool imitates_bill(const job_desc_msg_t* change, const job_record_t* job)
          xstrcmp(change->admin_comment, job->admin_comment);
 }
 
+// Slurm keeps the reason of whoever held a job first, and lets go of it at a release.
+static void keep_back(const market_change_t* asked, const char* code, job_desc_msg_t* change,
+                      job_record_t* job) {
+  if (job->priority) return;
+  xfree(job->state_desc);
+  if (asked->release) {
+    change->priority = NO_VAL;
+    job->state_reason = WAIT_HELD;
+    job->state_desc = xstrdup(code);
+  } else {
+    job->state_reason = asked->is_operator ? WAIT_HELD : WAIT_HELD_USER;
+  }
+}
+
 // Asks the market; what it says of amounts is for the job's user and operators alone.
-static int ask_about(const market_change_t* asked, const job_record_t* job, char** message) {
+static int ask_about(const market_change_t* asked, job_desc_msg_t* change, job_record_t* job,
+                     char** message) {
   char* text = xmalloc(MARKET_REASON_MAX);
   int verdict = market_modify(asked, time(NULL), text, MARKET_REASON_MAX);
 
   if (verdict == MARKET_REJECTED && (asked->is_operator || asked->uid == job->user_id))
     message_add(message, text);
+  if (verdict == MARKET_WAITING) keep_back(asked, text, change, job);
   xfree(text);
   return verdict == MARKET_REJECTED ? ESLURM_ACCOUNTING_POLICY : SLURM_SUCCESS;
 }
 
-static int judge_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
-                        char** message) {
+static int judge_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid, char** message) {
   market_change_t asked = {
       .job_id = job->job_id,
       .uid = uid,
       .owner_uid = job->user_id,
       .is_operator = is_operator(uid),
       .release = change->priority != NO_VAL && change->priority != 0,
+      .hold = change->priority == 0,
       .time_limit_min = zero_if_unset(change->time_limit),
       .begin = no_time_if_unset(change->begin_time),
       .deadline = no_time_if_unset(change->deadline),
@@ -304,13 +320,13 @@ static int judge_change(const job_desc_msg_t* change, const job_record_t* job, u
         eligibility_qos(job->user_id, change->account ? change->account : job->account,
                         job->part_ptr ? job->part_ptr->name : NULL, change->qos, false, &arena);
   asked.resized = convert_changed_size(change, job, &arena, &asked.size);
-  code = ask_about(&asked, job, message);
+  code = ask_about(&asked, change, job, message);
   arena_free(&arena);
   if (!code) market_wake();
   return code;
 }
 
-static int judge_unbid_change(const job_desc_msg_t* change, const job_record_t* job, uint32_t uid,
+static int judge_unbid_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
                               char** message) {
   market_change_t asked = {.job_id = job->job_id,
                            .uid = uid,
@@ -318,7 +334,7 @@ static int judge_unbid_change(const job_desc_msg_t* change, const job_record_t* 
                            .unbid = true,
                            .partition = change->partition};
 
-  return ask_about(&asked, job, message);
+  return ask_about(&asked, change, job, message);
 }
 
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/orders.h"
 
+#include "plugin/award.h"
 #include "plugin/note.h"
 #include "plugin/reservation.h"
 
@@ -60,6 +61,14 @@ static outcome_t release(job_record_t* job) {
   return done();
 }
 
+static outcome_t award(job_record_t* job, const market_order_t* order, time_t now) {
+  const char* why = award_give(job, order->text, order->number, now);
+
+  if (why) return result(why);
+  release(job);
+  return done();
+}
+
 static outcome_t unbind(job_record_t* job) {
   if (!job->resv_name) return nothing_to_do();
   reservation_unbind(job);
@@ -109,7 +118,7 @@ static outcome_t set_reason(job_record_t* job, const char* text) {
   return nothing_to_do();
 }
 
-static outcome_t for_job(const market_order_t* order) {
+static outcome_t for_job(const market_order_t* order, time_t now) {
   job_record_t* job = find_job_record(order->job_id);
 
   if (!job) return result("no such job");
@@ -133,6 +142,10 @@ static outcome_t for_job(const market_order_t* order) {
       return set_bill(job, order->text);
     case MARKET_SET_REASON:
       return set_reason(job, order->text);
+    case MARKET_AWARD:
+      return award(job, order, now);
+    case MARKET_TAKE_AWARD:
+      return result(award_require(job, order->text, order->number));
     default:
       return result("not an order");
   }
@@ -147,7 +160,7 @@ static outcome_t carry_out(const market_order_t* order, time_t now) {
     case MARKET_UNRESERVE:
       return result(reservation_delete(order->name));
     default:
-      return for_job(order);
+      return for_job(order, now);
   }
 }
 

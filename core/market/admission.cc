@@ -324,7 +324,11 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
 
   Answer answer;
   // With tasks that must wait the whole array comes in held; the first pass lets the others go.
-  answer.verdict = funded < provisional.tasks.size() ? MARKET_WAITING : MARKET_ACCEPTED;
+  // So does a job that starts only on nodes that are awarded to it.
+  const bool all_funded = funded == provisional.tasks.size();
+  const bool kept_back = site_.exchange_of(draft.bid.request).awards_nodes();
+  answer.verdict = all_funded && !kept_back ? MARKET_ACCEPTED : MARKET_WAITING;
+  note.kept_back = kept_back && !draft.held;
   provisional.comes_held = answer.verdict == MARKET_WAITING;
   answer.note = write_note(note);
   if (draft.set_account) answer.account = account;
@@ -347,7 +351,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                                : fmt::format("waits for funds: needs {}, available {} on {}",
                                              waiting.to_string(), available.to_string(), account);
   }
-  const bool quiet = site_.config.quiet == Quiet::kAccepted && answer.verdict == MARKET_ACCEPTED;
+  const bool quiet = site_.config.quiet == Quiet::kAccepted && all_funded;
   answer.text = quiet ? "" : prefixed(answer.text);
   answer.ticket = provisional.ticket;
   site_.jobs.keep_provisional(std::move(provisional));

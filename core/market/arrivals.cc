@@ -82,6 +82,8 @@ void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_
   take_task(job, provisional);
   job.due.release =
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
+  job.auction.kept_back =
+      job.due.release && site_.exchange_of(provisional.bid.request).awards_nodes();
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
   if (done) site_.jobs.forget_provisional(token);

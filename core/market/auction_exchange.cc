@@ -56,7 +56,8 @@ Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish,
 std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time now, Who who) {
   std::vector<Job*> live;
   for (auto& [id, job] : site_.jobs.all()) {
-    const bool waits = job.phase == Phase::kConfirmed && (job.auction.stands || who == Who::kAll);
+    const bool takes_part = job.auction.stands || job.auction.last || who == Who::kAll;
+    const bool waits = job.phase == Phase::kConfirmed && takes_part;
     const bool runs =
         job.phase == Phase::kRunning && !job.run.unbilled && job.agreed.terms.rule == rule();
     if (job.agreed.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == this)
@@ -70,7 +71,9 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
     bids.push_back({job->id, &job->agreed.bid, job->agreed.bid_made,
                     std::max(0.0, worth - job->run.accrued.credits), running,
                     running ? job->run.ran : 0,
-                    job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt});
+                    job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt,
+                    !running && !job->auction.stands,
+                    awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr});
   }
   if (owners != nullptr) *owners = std::move(live);
   return bids;
@@ -140,14 +143,14 @@ std::optional<Standing> AuctionExchange::preview(const Bid& bid, double worth, T
                                                  bool running) {
   std::vector<LiveBid> bids = live_bids(nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
-  bids.push_back({0, &bid, now, worth, running, 0, {}});
+  bids.push_back({0, &bid, now, worth, running, 0, {}, false, able_nodes(bid.request)});
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
 // The same; where there are too many, what it would pay alone.
 Standing AuctionExchange::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
   if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
-  const LiveBid alone{0, &bid, now, worth, running, 0, {}};
+  const LiveBid alone{0, &bid, now, worth, running, 0, {}, false, able_nodes(bid.request)};
   return auction_->auction({&alone, 1}, node_rooms(), now).front();
 }
 

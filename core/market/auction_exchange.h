@@ -16,6 +16,8 @@ class AuctionExchange final : public Exchange {
   std::string_view rule() const override { return auction_->rule(); }
   bool promises() const override { return false; }
   bool is_priced() const override { return auction_->priced(); }
+  bool awards_nodes() const override { return auction_->wants_nodes(); }
+  double least_asked(const Request& request) const override;
   void update(const Capacity& capacity, Time now) override { auction_->update(capacity, now); }
 
   std::optional<AuctionQuote> auction_quote(const Bid& bid, Time now) override;
@@ -28,7 +30,10 @@ class AuctionExchange final : public Exchange {
   std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                         Time now) override;
   void work(Time now) override;
-  void forget_rooms() override { rooms_known_ = false; }
+  void forget_rooms() override {
+    rooms_known_ = false;
+    able_.clear();
+  }
   void withdraw() override { next_auction_ = 0; }
   void rate_unseen(Job& job, const market_job_t& ended, Time now) override;
   void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
@@ -39,6 +44,7 @@ class AuctionExchange final : public Exchange {
   enum class Who { kStanding, kAll };
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
   const std::vector<NodeRoom>& node_rooms();
+  const std::vector<char>* able_nodes(const Request& request);
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
   Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);
   void join_auction(Time now);
@@ -53,6 +59,8 @@ class AuctionExchange final : public Exchange {
   std::unique_ptr<Auction> auction_;
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
   bool rooms_known_ = false;
+  std::map<std::string, std::vector<char>>
+      able_;  // while the nodes are known, by what is asked for
   Time next_auction_ = 0;
 };
 

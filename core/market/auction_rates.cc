@@ -36,9 +36,8 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
     room.free = room.total;
     rooms_.push_back(std::move(room));
   }
-  for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.phase != Phase::kRunning) continue;
-    for (const Seat& seat : job.place.placement) {
+  const auto take = [this](const Placement& placement) {
+    for (const Seat& seat : placement) {
       if (seat.node >= rooms_.size()) continue;
       Tres& free = rooms_[seat.node].free;
       free["cpu"] -=
@@ -46,7 +45,11 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
       free["mem"] -= static_cast<std::int64_t>(seat.mem_mb);
       for (const auto& [name, count] : seat.gres) free["gres/" + name] -= count;
     }
+  };
+  for (const auto& [id, job] : site_.jobs.all()) {
+    if (job.phase == Phase::kRunning) take(job.place.placement);
   }
+  for (const Placement* held : site_.cluster.held_by_others(site_.last_pass)) take(*held);
   return rooms_;
 }
 

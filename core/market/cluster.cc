@@ -209,6 +209,16 @@ void Cluster::see_other(const market_job_t& seen, std::uint64_t pass, Time now) 
   others_changed_ = true;
 }
 
+std::vector<const Placement*> Cluster::held_by_others(Time time) const {
+  std::vector<const Placement*> held;
+  const auto add = [&](const std::string& key) {
+    if (const Placement* placement = plan().held(key, time)) held.push_back(placement);
+  };
+  for (const auto& [id, run] : others_) add("u" + std::to_string(id));
+  for (const std::string& key : foreign_keys_) add(key);
+  return held;
+}
+
 void Cluster::drop_others(std::uint64_t pass) {
   for (auto entry = others_.begin(); entry != others_.end();) {
     if (entry->second.seen_pass == pass) {

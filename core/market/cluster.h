@@ -64,6 +64,8 @@ class Cluster {
   /// Those that were not seen in this pass are over.
   void drop_others(std::uint64_t pass);
   /// Whether they changed since the last call.
+  /// What jobs without a bid and reservations that are not the market's hold at `time`.
+  std::vector<const Placement*> held_by_others(Time time) const;
   bool take_others_changed() { return std::exchange(others_changed_, false); }
   bool others_changed() const { return others_changed_; }
 

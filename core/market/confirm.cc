@@ -29,6 +29,8 @@ std::string Confirmation::note_of(const Job& job) const {
   note.markup = job.agreed.terms.markup;
   note.submitted = job.agreed.bid_made;
   note.waiting = job.phase == Phase::kWaiting || job.run.unbilled;
+  note.kept_back = job.auction.kept_back;
+  note.wish = job.auction.wish;
   note.budget = job.agreed.texts.budget;
   note.value = job.agreed.texts.value;
   if (job.phase == Phase::kRunning) note.run_start = job.run.start;
@@ -105,7 +107,11 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   site_.accounts.claim_lien(job, note.settled);
 }
 
-void Confirmation::adopt(Job& job, const Note& note, const market_job_t& seen, Time now) {
+void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, Time now) {
+  job.auction.kept_back = note.kept_back;
+  job.auction.wish = note.wish;
+  const market_job_t seen = as_owner_wishes(told, job);
+  job.seen.fingerprint = fingerprint_of(seen);
   recall(job, note, seen);
   Request base;
   base.earliest = std::max(seen.begin, job.agreed.bid_made);

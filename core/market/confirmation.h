@@ -15,6 +15,10 @@ namespace market {
 
 class Settlement;
 
+/// What Slurm tells of a job whose record names an award, with the nodes that its owner asks for
+/// instead; another list than the award's is its owner's new wish. The texts are the job's.
+market_job_t as_owner_wishes(const market_job_t& seen, Job& job);
+
 class Confirmation {
  public:
   Confirmation(Site& site, Settlement& settlement) : site_(site), settlement_(settlement) {}

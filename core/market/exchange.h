@@ -65,6 +65,11 @@ class Exchange {
   /// Starts that were priced so far: a measure of work.
   virtual std::uint64_t priced() const { return 0; }
 
+  /// Whether nothing starts without nodes that the auction awarded to it.
+  virtual bool awards_nodes() const { return false; }
+  /// Credits per hour that the cheapest nodes for it would ask; infinite where none could hold it.
+  virtual double least_asked(const Request&) const { return 0; }
+
   // ---- offers
   /// What the rule asks, times the rate of the partition and the factor of the QOS.
   virtual PriceList price_list(const Request&, Time /*now*/) const { return {}; }

@@ -10,6 +10,8 @@
 namespace market {
 namespace {
 
+constexpr double kHour = 3600;
+
 std::string best_value(const Job& job) {
   return job.agreed.bid.worth.budget
              ? fmt::format("budget is {}", job.agreed.bid.worth.budget->to_string())
@@ -39,14 +41,41 @@ std::string explain_absence(const Job& job, Time now, std::string& code) {
   return why + "; until then its bid does not stand in the auction, and nobody pays by it";
 }
 
-std::string explain_auctioned(const Job& job, Time now, std::string& code) {
+// Of a job that starts only on nodes that are awarded to it.
+std::string explain_award(const Site& site, const Job& job, std::string& code) {
+  if (!job.auction.award.empty()) {
+    code = "QUEUED";
+    return fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there", job.auction.award,
+                       job.auction.standing.rate * kHour);
+  }
+  code = "PRICE";
+  if (!job.auction.refusal.empty())
+    return fmt::format("was awarded nodes on which Slurm does not start it ({})",
+                       job.auction.refusal);
+  const Request& request = job.agreed.bid.request;
+  const double least = site.exchange_of(job).least_asked(request);
+  const double bids = job.agreed.terms.price.credits() * kHour /
+                      static_cast<double>(std::max<Time>(1, request.duration));
+  if (least > bids)
+    return fmt::format(
+        "waits for a price that it meets: its nodes ask {:.2f} an hour at least, it bids {:.2f}; "
+        "smarket rebid {} would do",
+        least, bids, job.id);
+  return fmt::format(
+      "waits for an award: other jobs hold the nodes whose price it meets, or bid more; it bids "
+      "{:.2f} an hour, its nodes ask {:.2f} at least",
+      bids, least);
+}
+
+std::string explain_auctioned(const Site& site, const Job& job, Time now, std::string& code) {
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run.start,
                        job.agreed.terms.price.to_string(),
                        money_of(job.run.accrued.credits).to_string());
   }
-  if (!job.auction.stands) return explain_absence(job, now, code);
+  if (!job.auction.stands && !job.auction.last) return explain_absence(job, now, code);
+  if (site.exchange_of(job).awards_nodes()) return explain_award(site, job, code);
   code = "QUEUED";
   return fmt::format(
       "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "
@@ -61,6 +90,7 @@ std::string explain_auctioned(const Job& job, Time now, std::string& code) {
 // sees it. Amounts and times are told by `smarket why` to those whom they concern. Slurm clears the
 // field of a job that is not held in every cycle, and has reasons of its own for it.
 const char* reason_of(const Site& site, const Job& job) {
+  if (job.phase == Phase::kConfirmed && job.auction.kept_back) return "Price";
   if (job.phase != Phase::kWaiting) return nullptr;
   switch (job.cause) {
     case Cause::kNoFunds:
@@ -109,7 +139,7 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
   const std::string price = job.agreed.needed.to_string();
   const std::string cores = fmt::format("{} CPUs", job.agreed.bid.request.demand.shape.cpus);
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
-  if (in_auction && job.agreed.terms.auctioned()) return explain_auctioned(job, now, code);
+  if (in_auction && job.agreed.terms.auctioned()) return explain_auctioned(site, job, now, code);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/market/node_wish.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
 #include "core/words/bid.h"
@@ -98,7 +99,7 @@ struct Place {
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 
-/// Its part in an auction. Written by AuctionExchange.
+/// Its part in an auction. Written by AuctionExchange and, of what Slurm is told, by Planner.
 struct AuctionTurn {
   Standing standing;
   bool stands = false;       ///< its job could start: it takes part, and others pay by it
@@ -107,6 +108,11 @@ struct AuctionTurn {
   bool awarded = false;      ///< it runs where the auction awarded it nodes
   bool stood = false;        ///< `standing` is of an auction with the bid as it is now
   bool rated = false;        ///< its rate is of an auction under the rule of its terms
+  bool kept_back = false;    ///< held by the market until nodes are awarded to it
+  bool last = false;         ///< Slurm keeps it from its award: others come first, none pays by it
+  std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
+  std::string award;             ///< these nodes, as Slurm was told; "" after a crash too
+  std::string refusal;           ///< why Slurm would never start it on an award
 };
 
 /// Its present or last run, and what that owes. Written by Confirmation and Settlement.

@@ -51,7 +51,7 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     return MARKET_REJECTED;
   }
   const auto refusal = admission_.try_change(found->second, change, now);
-  if (!refusal) return MARKET_ACCEPTED;
+  if (!refusal) return planner_.keep_back(found->second, change, text);
   text = prefixed(*refusal);
   return MARKET_REJECTED;
 }

@@ -80,6 +80,8 @@ std::string write_note(const Note& note) {
     if (note.awarded) inner["awarded"] = true;
   }
   if (note.waiting) inner["waiting"] = true;
+  if (note.kept_back) inner["kept_back"] = true;
+  if (note.wish) inner["wish"] = {{"nodes", note.wish->required}, {"max", note.wish->max_nodes}};
   if (note.keeps_price) inner["keeps_price"] = true;
   if (!note.seats.empty()) inner["seats"] = note.seats;
   return Json{{"market", inner}}.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -128,6 +130,10 @@ std::optional<Note> read_note(std::string_view text) {
   if (inner.contains("rate")) note.rate = amount_of(inner, "rate");
   note.awarded = inner.contains("awarded");
   note.waiting = inner.contains("waiting");
+  note.kept_back = inner.contains("kept_back");
+  if (inner.contains("wish") && inner["wish"].is_object())
+    note.wish = NodeWish{text_of(inner["wish"], "nodes"),
+                         static_cast<std::uint32_t>(time_of(inner["wish"], "max"))};
   note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");
   note.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));

@@ -2,6 +2,7 @@
 // The market's word on a job: small JSON that travels with it as its note (docs/note-format.md).
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
+//   held until it is awarded nodes   the same with "kept_back":true; awarded: "wish":{"nodes":"","max":0}
 //   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R[,"awarded":true]
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/market/node_wish.h"
 #include "core/words/bid.h"
 
 namespace market {
@@ -33,10 +35,12 @@ struct Note {
   std::optional<double> rate;  ///< in an auction: credits per second since then
   bool awarded = false;        ///< it runs where the auction awarded it nodes
   bool waiting = false;
-  bool settled = false;       ///< the run ended: `charged` and `refunded` hold
-  bool keeps_price = false;   ///< ended by Slurm or an operator: a rerun costs what this run did
-  std::uint32_t restart = 0;  ///< which run that was
-  std::string budget, value;  ///< the bid as it was typed; one of them is empty
+  bool kept_back = false;        ///< held by the market until nodes are awarded to it
+  std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
+  bool settled = false;          ///< the run ended: `charged` and `refunded` hold
+  bool keeps_price = false;      ///< ended by Slurm or an operator: a rerun costs what this run did
+  std::uint32_t restart = 0;     ///< which run that was
+  std::string budget, value;     ///< the bid as it was typed; one of them is empty
   Money charged, refunded;
 };
 

@@ -38,6 +38,12 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
     site_.orders.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
   if (seen.state == MARKET_JOB_PENDING) {
+    if (job.phase == Phase::kConfirmed && site_.exchange_of(job).awards_nodes()) {
+      give_award_orders(job, seen, now);
+    } else {
+      take_award(job);
+      job.due.release |= std::exchange(job.auction.kept_back, false);
+    }
     const char* reason = reason_of(site_, job);
     if (job.phase == Phase::kWaiting && (job.due.hold || !seen.held)) {
       site_.orders.add(MARKET_HOLD, job.id).text = reason;
@@ -173,6 +179,9 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
   if (found == site_.jobs.all().end()) return;
   Job& job = found->second;
   switch (order.kind) {
+    case MARKET_AWARD:
+      award_failed(job, why, now);
+      break;
     case MARKET_RESERVE:
       job.place.reserved = job.place.bound = false;
       job.place.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);

@@ -31,6 +31,10 @@ const char* order_name(int kind) {
       return "set its bill";
     case MARKET_SET_REASON:
       return "set its reason";
+    case MARKET_AWARD:
+      return "award it nodes";
+    case MARKET_TAKE_AWARD:
+      return "take its award back";
     default:
       return "do something unknown";
   }

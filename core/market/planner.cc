@@ -70,7 +70,10 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   return site_.orders.list();
 }
 
-void Planner::see(const market_job_t& seen, Time now) {
+void Planner::see(const market_job_t& told, Time now) {
+  const auto wisher = site_.jobs.all().find(told.job_id);
+  const bool is_awarded = wisher != site_.jobs.all().end() && wisher->second.auction.wish;
+  const market_job_t seen = is_awarded ? as_owner_wishes(told, wisher->second) : told;
   const auto known = site_.jobs.all().find(seen.job_id);
   Job* job = known == site_.jobs.all().end() ? nullptr : &known->second;
   if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
@@ -117,10 +120,15 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 }
 
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
-  job.seen.held = seen.held;
+  // A job that the market keeps back waits for the market alone.
+  const bool is_ours =
+      job.auction.kept_back && seen.held_by_site &&
+      (job.due.reason_set.empty() || or_empty(seen.state_desc) == job.due.reason_set);
+  if (seen.held && !is_ours) job.auction.kept_back = false;
+  job.seen.held = seen.held && !is_ours;
   job.seen.dependent = seen.dependent;
   job.seen.array_full = seen.array_full;
-  job.seen.ready = !seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
+  job.seen.ready = !job.seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since
   if (job.agreed.revoked) {
     job.agreed.revoked = job.agreed.told = false;

@@ -10,6 +10,14 @@ void AuctionExchange::see_who_stands(Time now) {
   const std::set<std::uint32_t> crowded = site_.jobs.crowded_tasks();
   for (auto& [id, job] : site_.jobs.all()) {
     if (job.phase == Phase::kRunning || &site_.exchange_of(job) != this) continue;
+    // Slurm has looked at its award and keeps it from there: a limit of its own, licenses.
+    const bool is_limited = !job.seen.held && job.seen.dependent && !job.auction.award.empty();
+    const bool is_refused = !job.auction.refusal.empty() && now < job.place.retry_at;
+    job.auction.last = job.phase == Phase::kConfirmed && (is_limited || is_refused);
+    if (is_refused) {
+      if (job.auction.stands) leave_auction(job);
+      continue;
+    }
     if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(id)) {
       job.auction.startable_since = 0;
       if (job.auction.stands) leave_auction(job);

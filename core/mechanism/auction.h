@@ -22,6 +22,8 @@ struct LiveBid {
   bool running = false;
   Time ran = 0;                  ///< seconds run so far, without suspended ones
   std::optional<double> rate{};  ///< credits per second of its last standing; none: it had none
+  bool last = false;             ///< gets what is left when all others have chosen; none pays by it
+  const std::vector<char>* able = nullptr;  ///< by node: may it run there; null: anywhere
 };
 
 /// A node as the auction sees it.

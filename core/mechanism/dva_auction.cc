@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/mechanism/room_index.h"
@@ -92,14 +93,20 @@ AuctionTask DvaAuction::task_of(const LiveBid& bid, const Rooms& rooms) const {
 // The first that an award depends on, in order of expected payment, ties by number; none when there
 // are too few for one. The offers are by place; all have the demand for shares.
 std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double seconds,
-                                              Rooms* rooms) const {
+                                              const std::vector<char>* able, Rooms* rooms) const {
   const double units = billing(task.demand);
   const double most = task.budget / task.nodes * (1 + kRounding);
   const auto end = std::partition_point(rooms->asks.begin(), rooms->asks.end(),
                                         [&](double ask) { return !(units * ask > most); });
-  const std::vector<std::uint32_t> places =
-      rooms->free.first(task.demand, static_cast<std::size_t>(end - rooms->asks.begin()),
-                        task.nodes, task.nodes + std::size_t{1});
+  const auto affordable = static_cast<std::size_t>(end - rooms->asks.begin());
+  const std::size_t needed = task.nodes + std::size_t{1};
+  std::vector<std::uint32_t> places =
+      rooms->free.first(task.demand, affordable, task.nodes, able == nullptr ? needed : affordable);
+  if (able != nullptr) {
+    std::erase_if(places, [&](std::uint32_t place) { return (*able)[by_ask_[place]] == 0; });
+    if (places.size() < task.nodes) places.clear();
+    places.resize(std::min(places.size(), needed));
+  }
   std::vector<NodeOffer> offers;
   offers.reserve(places.size());
   for (const std::uint32_t place : places) {
@@ -110,10 +117,11 @@ std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double se
 }
 
 // Takes what is awarded, if anything is.
-void DvaAuction::place(const AuctionTask& task, double auction_budget, double seconds, Rooms* rooms,
-                       Standing* standing) const {
+void DvaAuction::place(const AuctionTask& task, double auction_budget, const LiveBid& bid,
+                       Rooms* rooms, Standing* standing) const {
   const AuctionRules rules{OverBudget::kCap, true};
-  const auto won = award(task, auction_budget, candidates(task, seconds, rooms), rules);
+  const auto won =
+      award(task, auction_budget, candidates(task, seconds_left(bid), bid.able, rooms), rules);
   if (!won) return;
   standing->rate = won->real_payment_unit;
   standing->priority += 0.5;
@@ -124,6 +132,26 @@ void DvaAuction::place(const AuctionTask& task, double auction_budget, double se
     rooms->free.take(part.node, task.demand);
   }
 }
+
+namespace {
+
+// AB of each task, by its number: the highest budget up to its own among the others that come first.
+std::vector<double> budgets_to_beat(std::span<const AuctionTask> tasks,
+                                    std::span<const std::uint32_t> order,
+                                    const std::function<bool(std::uint32_t)>& comes_first) {
+  const auto end = std::find_if_not(order.begin(), order.end(), comes_first);
+  std::vector<double> budgets =
+      auction_budgets(tasks, order.first(static_cast<std::size_t>(end - order.begin())));
+  for (auto number = end; number != order.end(); ++number) {
+    const auto rival = std::find_if(order.begin(), end, [&](std::uint32_t other) {
+      return tasks[other].budget <= tasks[*number].budget;
+    });
+    budgets[*number] = rival == end ? 0 : tasks[*rival].budget;
+  }
+  return budgets;
+}
+
+}  // namespace
 
 std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
                                           std::span<const NodeRoom> nodes, Time) {
@@ -142,8 +170,10 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     bidder.push_back(i);
     highest = std::max(highest, tasks.back().budget);
   }
-  const std::vector<std::uint32_t> order = budget_order(tasks);
-  const std::vector<double> auction_budget = auction_budgets(tasks, order);
+  std::vector<std::uint32_t> order = budget_order(tasks);
+  const auto comes_first = [&](std::uint32_t number) { return !bids[bidder[number]].last; };
+  std::stable_partition(order.begin(), order.end(), comes_first);
+  const std::vector<double> auction_budget = budgets_to_beat(tasks, order, comes_first);
   for (const std::uint32_t number : order) {
     const AuctionTask& task = tasks[number];
     const LiveBid& bid = bids[bidder[number]];
@@ -155,7 +185,7 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     if (bid.running) continue;
     const double asked = floor_ * billing(task.demand) * task.nodes;
     standing.rate = std::max(standing.rate, std::min(task.budget, asked));
-    place(task, auction_budget[number], seconds_left(bid), &rooms, &standing);
+    place(task, auction_budget[number], bid, &rooms, &standing);
   }
   return standings;
 }

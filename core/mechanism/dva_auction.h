@@ -32,8 +32,9 @@ class DvaAuction final : public Auction {
   void rank_by_ask(std::span<const NodeRoom> nodes);
   Rooms rooms_of(std::span<const NodeRoom> nodes);
   AuctionTask task_of(const LiveBid& bid, const Rooms& rooms) const;
-  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds, Rooms* rooms) const;
-  void place(const AuctionTask& task, double auction_budget, double seconds, Rooms* rooms,
+  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
+                                    const std::vector<char>* able, Rooms* rooms) const;
+  void place(const AuctionTask& task, double auction_budget, const LiveBid& bid, Rooms* rooms,
              Standing* standing) const;
 
   std::vector<std::string> goods_;     ///< TRES with a weight

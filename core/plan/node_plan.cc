@@ -147,6 +147,13 @@ std::optional<Placement> NodePlan::place_empty(const Shape& shape,
   return search(shape, partition, nullptr);
 }
 
+const Placement* NodePlan::held(const std::string& key, Time time) const {
+  const auto found = bookings_.find(key);
+  const bool is_now =
+      found != bookings_.end() && found->second.start <= time && time < found->second.end;
+  return is_now ? &found->second.placement : nullptr;
+}
+
 std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string& partition) const {
   std::vector<std::uint32_t> nodes = members(partition);
   std::erase_if(nodes, [&](std::uint32_t i) {

@@ -73,6 +73,8 @@ class NodePlan {
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
   bool booked(const std::string& key) const;
+  /// What a booking holds at `time`; null when it holds nothing then.
+  const Placement* held(const std::string& key, Time time) const;
   /// Gives a booking another key, replacing what that key had booked.
   void rename(const std::string& key, std::string new_key);
 

@@ -45,6 +45,7 @@ void MarketSlurm::view(std::uint32_t id, const Live& job, market_job_t& seen) {
   seen.uid = 1000 + asked.user;
   seen.state = job.state;
   seen.held = job.held;
+  seen.held_by_site = job.held;
   if (job.state == MARKET_JOB_PENDING && market_.wants_count(id, job.note)) {
     seen.counted_cpus = asked.need.cores;
     seen.counted_nodes = 1;
@@ -64,6 +65,8 @@ void MarketSlurm::view(std::uint32_t id, const Live& job, market_job_t& seen) {
   seen.resv_name = job.reservation.c_str();
   seen.tres_req = seen.tres_alloc = job.tres.c_str();
   seen.size.min_cpus = seen.size.tasks = asked.need.cores;
+  seen.size.req_nodes = job.required.c_str();
+  seen.size.max_nodes = job.max_nodes;
   seen.alloc_count = static_cast<std::uint32_t>(job.cores.nodes.size());
   for (std::size_t i = 0; i < job.cores.nodes.size(); ++i) {
     const std::uint32_t node = job.cores.nodes[i];
@@ -162,6 +165,12 @@ void MarketSlurm::obey(const market_order_t& order) {
       job.held = true;
       job.reason = order.text;
       return;
+    case MARKET_AWARD:
+    case MARKET_TAKE_AWARD:
+      if (order.kind == MARKET_AWARD) job.held = false;
+      job.required = order.text;
+      job.max_nodes = order.number;
+      break;
     case MARKET_RELEASE:
       job.held = false;
       break;

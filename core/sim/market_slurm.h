@@ -60,7 +60,9 @@ class MarketSlurm {
     std::uint32_t priority = 0, restart = 0, limit_min = 1;
     Time start = 0;
     std::string note, reason, reservation, tres;
-    CoreSet cores;  // while it runs
+    std::string required;         // nodes, a comma list
+    std::uint32_t max_nodes = 0;  // 0: no limit
+    CoreSet cores;                // while it runs
   };
   struct Reservation {
     Time start = 0, end = 0;
@@ -103,6 +105,7 @@ class MarketSlurm {
   void schedule();
   bool start_inside(std::uint32_t id, Live& job);
   bool start_outside(std::uint32_t id, Live& job);
+  bool may_use(const Live& job, std::uint32_t node) const;
   void start(std::uint32_t id, Live& job, CoreSet cores);
   void find_shadow(const Live& head, Time& shadow, std::int64_t& spare) const;
 

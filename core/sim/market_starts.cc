@@ -38,6 +38,12 @@ bool MarketSlurm::start_inside(std::uint32_t id, Live& job) {
   return true;
 }
 
+bool MarketSlurm::may_use(const Live& job, std::uint32_t node) const {
+  return job.required.empty() ||
+         ("," + job.required + ",").find("," + input_.machine.nodes[node].name + ",") !=
+             std::string::npos;
+}
+
 bool MarketSlurm::start_outside(std::uint32_t id, Live& job) {
   const Time until = now_ + limit_of(job);
   CoreMap taken = busy_;
@@ -46,7 +52,7 @@ bool MarketSlurm::start_outside(std::uint32_t id, Live& job) {
   }
   std::vector<char> members(open_.size(), 0);
   for (const std::uint32_t node : input_.machine.partitions[sim_job(id).need.partition].nodes)
-    members[node] = open_[node];
+    members[node] = may_use(job, node) ? open_[node] : 0;
   CoreSet cores = taken.choose(sim_job(id).need.cores, members, nullptr);
   if (cores.empty()) return false;
   start(id, job, std::move(cores));

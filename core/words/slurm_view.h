@@ -202,6 +202,7 @@ typedef struct market_change {
   bool is_operator;
   bool unbid;              /* the job carries no bid; then only `partition` is looked at */
   bool release;            /* priority was set (scontrol release) */
+  bool hold;               /* it was set to 0 (scontrol hold) */
   uint32_t time_limit_min; /* new values; 0, NULL: unchanged */
   int64_t begin, deadline;
   const char* account; /* where Slurm enforces associations: one that the job's user has one with */
@@ -271,6 +272,9 @@ enum market_order_kind {
   MARKET_SET_NOTE,   /* note := text */
   MARKET_SET_BILL,   /* admin_comment := text, unless the site wrote one */
   MARKET_SET_REASON, /* state_desc := text, of a job that the market holds */
+  MARKET_AWARD,      /* the job may run on the nodes `text` (comma list) alone, all of them, and is
+                        released; fails when Slurm would never start it there */
+  MARKET_TAKE_AWARD, /* required nodes := `text` ("": none), most nodes := number (0: no limit) */
 };
 
 typedef struct market_order {

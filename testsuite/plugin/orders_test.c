@@ -178,6 +178,8 @@ static int finish(void** state) {
   FREE_NULL_LIST(resv_list);
   xfree(world.job.state_desc);
   xfree(world.job.resv_name);
+  xfree(world.details.req_nodes);
+  FREE_NULL_BITMAP(world.details.req_node_bitmap);
   if (world.other.job_resrcs) {
     FREE_NULL_BITMAP(world.held.node_bitmap);
     FREE_NULL_BITMAP(world.held.core_bitmap);
@@ -410,6 +412,45 @@ static void a_reservation_of_others_is_never_touched(void** state) {
   assert_int_equal(theirs->end_time, NOW + 50);
 }
 
+static void an_award_requires_its_nodes_and_releases(void** state) {
+  (void)state;
+  world.details.max_nodes = 0;
+  world.job.priority = 0;
+  assert_true(
+      carry_out((market_order_t){.kind = MARKET_AWARD, .job_id = JOB, .text = "n2", .number = 1}));
+  assert_string_equal(world.details.req_nodes, "n2");
+  assert_int_equal(bit_ffs(world.details.req_node_bitmap), 1);
+  assert_int_equal(bit_set_count(world.details.req_node_bitmap), 1);
+  assert_int_equal(world.details.max_nodes, 1);
+  assert_int_equal(world.job.priority, 5);
+  carry_out((market_order_t){.kind = MARKET_TAKE_AWARD, .job_id = JOB, .text = "", .number = 0});
+  assert_null(world.details.req_nodes);
+  assert_null(world.details.req_node_bitmap);
+  assert_int_equal(world.details.max_nodes, 0);
+  assert_int_equal(world.failures, 0);
+}
+
+static void a_refused_award_leaves_the_job_held_as_it_was(void** state) {
+  (void)state;
+  world.job.priority = 0;
+  world.details.max_nodes = 3;
+  world.details.req_nodes = xstrdup("n1");
+  world.start_refused = "no such feature";
+  carry_out((market_order_t){.kind = MARKET_AWARD, .job_id = JOB, .text = "n2", .number = 1});
+  assert_string_equal(world.failure, "no such feature");
+  assert_string_equal(world.details.req_nodes, "n1");
+  assert_int_equal(world.details.max_nodes, 3);
+  assert_int_equal(world.job.priority, 0);
+  world.start_refused = NULL;
+  carry_out((market_order_t){.kind = MARKET_AWARD, .job_id = JOB, .text = "n2,n9", .number = 2});
+  assert_int_equal(world.failures, 2);
+  assert_string_equal(world.details.req_nodes, "n1");
+  world.job.job_state = JOB_RUNNING;
+  carry_out((market_order_t){.kind = MARKET_TAKE_AWARD, .job_id = JOB, .text = "n2", .number = 1});
+  assert_int_equal(world.failures, 3);
+  assert_string_equal(world.details.req_nodes, "n1");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_job_that_is_gone_is_told, start, finish),
@@ -428,6 +469,8 @@ int main(void) {
                                       finish),
       cmocka_unit_test_setup_teardown(a_job_that_cannot_be_bound_is_not, start, finish),
       cmocka_unit_test_setup_teardown(a_reservation_of_others_is_never_touched, start, finish),
+      cmocka_unit_test_setup_teardown(an_award_requires_its_nodes_and_releases, start, finish),
+      cmocka_unit_test_setup_teardown(a_refused_award_leaves_the_job_held_as_it_was, start, finish),
   };
   return cmocka_run_group_tests_name("orders", tests, NULL, NULL);
 }

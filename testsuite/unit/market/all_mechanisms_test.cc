@@ -170,6 +170,9 @@ Driven drive(const std::string& mechanism, std::uint64_t seed, bool crashes = fa
     for (auto id = live.begin(); id != live.end();) {
       FakeJob& job = world.job(*id);
       meet_fate(world, job, accepted[*id]);
+      // Nobody waits for ever for a price that he meets.
+      const bool waited = world.now > accepted[*id].submitted + 6 * 3600;
+      if (job.is_kept_back() && waited) world.end(job, MARKET_JOB_CANCELLED);
       const bool over = job.state != MARKET_JOB_PENDING && job.state != MARKET_JOB_RUNNING;
       id = over ? live.erase(id) : std::next(id);
     }

@@ -404,6 +404,7 @@ std::map<std::uint32_t, Money> bills_with(const char* mechanism, std::uint64_t s
     if (crashes && crash) cluster.crash();
   }
   cluster.advance(cluster.now + 2 * 3600, 60);
+  cluster.cancel_kept_back();
   cluster.expect_balanced();
   std::map<std::uint32_t, Money> bills;
   for (const auto& [id, job] : cluster.jobs) bills[id] = cluster.charged(id);

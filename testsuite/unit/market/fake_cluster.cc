@@ -140,6 +140,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.id = next_id_++;
   job.uid = ask.uid;
   job.held = ask.held || answer.verdict == MARKET_WAITING;
+  job.held_by_site = job.held && !ask.held;
   job.submit = now;
   job.begin = ask.begin;
   job.deadline = ask.deadline;
@@ -244,6 +245,8 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.size.min_cpus = job.cpus;
     record.size.tasks = job.cpus;
     record.size.exclusive = job.exclusive;
+    record.size.req_nodes = job.required.c_str();
+    record.size.max_nodes = job.max_nodes;
     record.by_operator = job.by_operator;
     auto& allocs = allocs_[id];
     allocs_of(job, allocs);
@@ -366,11 +369,18 @@ void World::obey_order(const market_order_t& order) {
       job->site_factor = order.number;
       break;
     case MARKET_HOLD:
-      job->held = true;
+      job->held = job->held_by_site = true;
       job->state_desc = order.text;
       break;
     case MARKET_RELEASE:
-      job->held = false;
+      job->held = job->held_by_site = false;
+      break;
+    case MARKET_AWARD:
+      job->held = job->held_by_site = false;
+      [[fallthrough]];
+    case MARKET_TAKE_AWARD:
+      job->required = order.text;
+      job->max_nodes = order.number;
       break;
     case MARKET_RESERVE:
       if (!reserve(order)) {
@@ -482,6 +492,9 @@ bool World::try_start(FakeJob& job) {
   for (std::uint32_t node = 0; node < node_up.size() && count < wanted; ++node) {
     if (!node_up[node] || std::find(members.begin(), members.end(), node) == members.end())
       continue;
+    if (!job.required.empty() &&
+        ("," + job.required + ",").find("," + node_names[node] + ",") == std::string::npos)
+      continue;
     for (std::uint32_t core = 0; core < cores_ && count < wanted; ++core) {
       const bool allowed = inside == nullptr ||
                            (inside->cores.contains(node) && inside->cores.at(node).contains(core));
@@ -563,6 +576,14 @@ ledger::Balance World::balance(const std::string& account) {
     if (info.balance.account == account) return info.balance;
   }
   return {};
+}
+
+void World::cancel_kept_back() {
+  for (auto& [id, job] : jobs) {
+    if (job.is_kept_back()) end(job, MARKET_JOB_CANCELLED);
+  }
+  step();
+  sync();
 }
 
 Money World::available(const std::string& account) {

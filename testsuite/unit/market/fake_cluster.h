@@ -29,9 +29,20 @@ struct FakeJob {
   bool held_by_site = false, never_starts = false;
   std::string refusal;  // why Slurm could not start it inside a reservation
   std::string partition = "main", qos;
+  std::string required;         // comma list of nodes
+  std::uint32_t max_nodes = 0;  // 0: no limit
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
+
+  /// As scontrol hold by its owner, also where the market holds it already.
+  void hold_by_owner() {
+    held = true;
+    held_by_site = false;
+    state_desc.clear();
+  }
+  /// The market holds it until nodes are awarded to it.
+  bool is_kept_back() const { return state == MARKET_JOB_PENDING && held && state_desc == "Price"; }
 };
 
 struct FakeReservation {
@@ -96,6 +107,8 @@ class World {
   void schedule();
   void end(FakeJob& job, int state);
   void requeue(FakeJob& job, int state);
+  /// The owners of jobs that wait for a price they meet give up.
+  void cancel_kept_back();
   /// Slurm requeues `job` to make room for a job of `uid` and `account` that it marks for that.
   void preempt(FakeJob& job, std::uint32_t uid, const std::string& account);
   /// The market is asked about a change of the job, as `uid`.

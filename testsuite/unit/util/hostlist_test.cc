@@ -2,6 +2,7 @@
 // Lists of nodes as Slurm writes them.
 #include "core/util/hostlist.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace market {
@@ -59,8 +60,8 @@ TEST(Hostlist, ThereIsABound) {
 // The tail would be written behind each of the names.
 TEST(Hostlist, NamesThatGrowTooLongAreRefusedBeforeTheyAreMade) {
   EXPECT_FALSE(expand_hostlist("n[1-65536]" + std::string(1'000'000, 'x'), 65536));
-  EXPECT_FALSE(expand_hostlist(std::string(254, 'x') + "[9-10]", 100));
-  EXPECT_TRUE(expand_hostlist(std::string(254, 'x') + "[8-9]", 100));
+  EXPECT_FALSE(expand_hostlist(fmt::format("{}[9-10]", std::string(254, 'x')), 100));
+  EXPECT_TRUE(expand_hostlist(fmt::format("{}[8-9]", std::string(254, 'x')), 100));
 }
 
 }  // namespace

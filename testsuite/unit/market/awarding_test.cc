@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where an auction sells nodes, nothing starts without an award and nothing runs beside it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fake_cluster.h"
+
+namespace market::testing {
+namespace {
+
+// Asks of 400, 300, 200 and 100 a CPU-hour: the cheapest node is the last one, so that luck places
+// nothing right.
+constexpr const char* kSettings = R"(mechanism = "dva"; prices = { floor = "0.05"; };
+owners = ( { nodes = "n1"; account = "lab-1"; ask = "400"; }, { nodes = "n2"; account = "lab-2"; ask = "300"; },
+           { nodes = "n3"; account = "lab-3"; ask = "200"; }, { nodes = "n4"; account = "lab-4"; ask = "100"; } );
+)";
+
+struct Condo : World {
+  explicit Condo(const std::string& settings = kSettings) : World(settings, 4, 4) {
+    for (const char* owner : {"lab-1", "lab-2", "lab-3", "lab-4"})
+      (void)books().add_account(owner, "", now);
+    (void)books().deposit("physics", *Money::parse("100000"), "", now);
+    sync();
+  }
+  std::string code(std::uint32_t id) {
+    return nlohmann::json::parse(query(fmt::format(R"({{"verb":"why","job":"{}"}})", id)))["code"];
+  }
+};
+
+// --budget=50 -n 2 -t 1 bids 3,000 an hour. Two CPUs of n4 ask 200, of n3 400: it runs on n4 for 400 an
+// hour. 3 s cost 0.333333, all of it the owner's: twice what it expected.
+TEST(Awarding, TheAwardDecidesTheNode) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("50", 2, 1, 3);
+  condo.advance(kStart + 10, 1);
+  const FakeJob& job = condo.job(id);
+  ASSERT_EQ(job.state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(job.required, "n4");
+  EXPECT_EQ(job.end - job.start, 3);
+  EXPECT_EQ(condo.balance("lab-4").posted, *Money::parse("0.333333"));
+  condo.expect_balanced();
+}
+
+// 1.60 a minute are 96 an hour: less than one CPU of the cheapest node asks.
+TEST(Awarding, AnAskIsAReservePrice) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("1.60", 1, 1, 3);
+  condo.advance(kStart + 600);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  EXPECT_TRUE(condo.job(id).held);
+  EXPECT_EQ(condo.job(id).state_desc, "Price");
+  EXPECT_EQ(condo.code(id), "PRICE");
+  const std::string why = condo.query(fmt::format(R"({{"verb":"why","job":"{}"}})", id));
+  EXPECT_NE(why.find("ask 100.00 an hour at least, it bids 96.00"), std::string::npos) << why;
+  const auto answer = condo.query(fmt::format(R"({{"verb":"rebid","job":"{}","budget":"2"}})", id));
+  condo.advance(kStart + 700);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED) << answer;
+}
+
+// Four jobs of a node each fill all; the fifth gets the node that comes free, and no other.
+TEST(Awarding, ABidWaitsForANodeWhosePriceItMeets) {
+  Condo condo;
+  for (const Time runtime : {600, 500, 400, 300}) condo.bid("2000", 4, 10, runtime);
+  condo.advance(kStart + 30);
+  // 20 for 10 minutes are 120 an hour: one CPU of n4, which is busy, and of no other node.
+  const std::uint32_t poor = condo.bid("20", 1, 10, 60);
+  condo.advance(kStart + 590);
+  EXPECT_EQ(condo.job(poor).state, MARKET_JOB_PENDING);
+  EXPECT_EQ(condo.code(poor), "PRICE");
+  condo.advance(kStart + 900);
+  ASSERT_EQ(condo.job(poor).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(condo.job(poor).required, "n4");
+  condo.expect_balanced();
+}
+
+TEST(Awarding, ACrashKeepsAwardsAndHolds) {
+  Condo condo;
+  const std::uint32_t poor = condo.bid("1.60", 1, 1, 3);
+  const std::uint32_t rich = condo.bid("50", 2, 1, 30);
+  condo.job(rich).never_starts = true;
+  condo.advance(kStart + 20);
+  EXPECT_EQ(condo.job(rich).required, "n4");
+  EXPECT_FALSE(condo.job(rich).held);
+  condo.crash();
+  condo.advance(kStart + 60);
+  EXPECT_TRUE(condo.job(poor).held);
+  EXPECT_EQ(condo.code(poor), "PRICE");
+  condo.job(rich).never_starts = false;
+  condo.advance(kStart + 200);
+  EXPECT_EQ(condo.job(rich).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(condo.job(rich).required, "n4");
+  condo.cancel_kept_back();
+  condo.expect_balanced();
+}
+
+// What its owner asked for comes back when the market does not award nodes any more.
+TEST(Awarding, TheOwnersWishComesBack) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("50", 2, 1, 3), poor = condo.bid("1.60", 1, 1, 3);
+  condo.job(id).never_starts = true;
+  condo.advance(kStart + 20);
+  EXPECT_EQ(condo.job(id).required, "n4");
+  EXPECT_EQ(condo.job(id).max_nodes, 1u);
+  condo.configure(R"(mechanism = "fifo"; prices = { floor = "0.05"; };)", false);
+  condo.advance(kStart + 60);
+  EXPECT_EQ(condo.job(id).required, "");
+  EXPECT_EQ(condo.job(id).max_nodes, 0u);
+  EXPECT_EQ(condo.job(poor).state, MARKET_JOB_COMPLETED);
+}
+
+// Held by its owner, a bid is the market's no longer, and its release makes it so again.
+TEST(Awarding, AHoldOfItsOwnerStays) {
+  Condo condo;
+  Ask ask;
+  ask.budget = "50";
+  ask.cpus = 2;
+  ask.limit_min = 1;
+  ask.runtime = 3;
+  ask.held = true;
+  const std::uint32_t id = condo.run(ask);
+  condo.advance(kStart + 200);
+  EXPECT_TRUE(condo.job(id).held);
+  EXPECT_EQ(condo.code(id), "HELD");
+  // Its release is one from its owner's hold alone.
+  EXPECT_EQ(condo.change(id, 0, {.release = true}), MARKET_WAITING);
+  condo.job(id).held_by_site = true;
+  condo.job(id).state_desc = "Price";
+  condo.schedule();
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  condo.advance(kStart + 400);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED);
+}
+
+// A hold on top of the market's is its owner's from then on.
+TEST(Awarding, AnOwnerMayHoldWhatTheMarketHolds) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("1.60", 1, 1, 3);
+  condo.advance(kStart + 20);
+  EXPECT_EQ(condo.change(id, 0, {.hold = true}), MARKET_WAITING);
+  condo.job(id).hold_by_owner();
+  (void)condo.query(fmt::format(R"({{"verb":"rebid","job":"{}","budget":"20"}})", id));
+  condo.advance(kStart + 200);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  EXPECT_EQ(condo.code(id), "HELD");
+}
+
+}  // namespace
+}  // namespace market::testing
