@@ -161,7 +161,10 @@ static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t
 static bool waits_for_its_own(const job_record_t* job) {
   const char* reason;
 
-  if (job->bit_flags & JOB_DEPENDENT) return true;
+  // Of a job that came held the flag is as it was made with until the scheduler looks at it.
+  if (job->bit_flags & JOB_DEPENDENT && job->details && job->details->depend_list &&
+      list_count(job->details->depend_list))
+    return true;
   if (!IS_JOB_PENDING(job)) return false;
   reason = compat_reason_text(job->state_reason);
   return !xstrcmp(reason, "Licenses") || !xstrncmp(reason, "Assoc", 5) ||
