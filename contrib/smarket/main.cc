@@ -182,6 +182,7 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--scale-load", wanted.scale_load, "Submissions come so many times as fast");
   verb->add_option("--jobs", wanted.jobs_file, "Write what became of each job, as CSV");
   verb->add_option("--decisions", wanted.decisions_file, "Write each decision as a line of JSON");
+  verb->add_option("--report", wanted.report_file, "Write one page of HTML with charts and tables");
   verb->add_flag("--strict", wanted.strict, "Refuse a log with bad lines");
   verb->add_flag("-v,--verbose", wanted.verbose, "Say how fast it went");
   choose(verb, line, [&line] { return simulate(line.common, line.simulate); });

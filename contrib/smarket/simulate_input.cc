@@ -195,6 +195,7 @@ Result<Scenario> read_parts(const SimulateArguments& arguments) {
   auto log = read_workload(arguments);
   if (!log) return tl::unexpected(log.error());
   scenario.workload = std::move(*log);
+  scenario.log_name = arguments.swf.empty() ? arguments.sacct : arguments.swf;
   if (arguments.strict && scenario.workload.faults.count() > 0) {
     return fail(fmt::format("{}: {} (--strict; {} lines are bad)",
                             arguments.swf.empty() ? arguments.sacct : arguments.swf,

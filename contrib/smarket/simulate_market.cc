@@ -102,9 +102,13 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
   sim::MarketSlurm slurm({scenario.machine, shifted.jobs, shifted.valuations, accounts,
                           config_of(scenario, mechanism)},
                          books);
+  ShownSeats shown(scenario);
   std::function<void(const sim::Decision&)> decided;
-  if (decisions != nullptr) {
+  if (decisions != nullptr || !scenario.shown.empty()) {
     decided = [&](const sim::Decision& decision) {
+      if (decision.cores != nullptr && shown.wants(decision.job))
+        shown.put(decision.job, seats_of(*decision.cores));
+      if (decisions == nullptr) return;
       write_decision(decisions, scenario, mechanism,
                      {word_of(decision.kind), decision.job, decision.now - shift, decision.text,
                       decision.cores == nullptr ? sim::Seats{} : seats_of(*decision.cores)});
@@ -117,6 +121,7 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
     if (record.start != 0) record.start -= shift;
     if (record.end != 0) record.end -= shift;
   }
+  done.seats = shown.take();
   done.complaints = slurm.complaints();
   done.summary.revenue = books.revenue().credits();
   return done;

@@ -33,6 +33,8 @@ struct Scenario {
   std::vector<std::string> mechanisms;
   Time until = 0;
   std::string seed;
+  std::string log_name;               ///< as it was given
+  std::vector<sim::JobIndex> shown;   ///< whose places are kept for the plan of --report
   std::optional<Config> market_conf;  ///< of --market-conf
   std::optional<Money> credits;       ///< of each account; nothing: as much as its jobs are worth
 };
@@ -50,6 +52,7 @@ struct Simulated {
   std::vector<sim::JobRecord> records;
   sim::Summary summary;
   std::vector<Money> charged;           ///< of a market, what each job paid
+  std::vector<sim::Seats> seats;        ///< of the scenario's shown jobs, where they ran last
   std::vector<std::string> complaints;  ///< of a market, as in slurmctld's log
   double seconds = 0;                   ///< of real time
   bool is_whole = true;
@@ -71,6 +74,19 @@ class OutputFile {
 };
 
 /// Told how many jobs have ended; false ends the simulation.
+/// Where the jobs of Scenario::shown run; nothing of the others.
+class ShownSeats {
+ public:
+  explicit ShownSeats(const Scenario& scenario);
+  bool wants(sim::JobIndex job) const;
+  void put(sim::JobIndex job, sim::Seats seats);
+  std::vector<sim::Seats> take() { return std::move(seats_); }
+
+ private:
+  const std::vector<sim::JobIndex>& shown_;
+  std::vector<sim::Seats> seats_;
+};
+
 using Told = std::function<bool(std::size_t ended, Time now)>;
 /// simulate_queue.cc: orders of the queue; simulate_market.cc: markets. Decisions go to the file unless
 /// it is null.

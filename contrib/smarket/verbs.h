@@ -44,7 +44,7 @@ struct SimulateArguments {
   std::int64_t first = 0;  ///< 0: all
   double scale_load = 1;
   bool strict = false, verbose = false;
-  std::string jobs_file, decisions_file;
+  std::string jobs_file, decisions_file, report_file;
 };
 
 // accounts.cc: the books themselves, for who may read them, else by way of slurmctld.
