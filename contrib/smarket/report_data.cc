@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -203,7 +204,9 @@ json report_data(const Scenario& scenario, const std::vector<Simulated>& runs) {
       complaints.erase(complaints.begin() + kMostNotes, complaints.end());
   }
   return {
-      {"log", {{"name", scenario.log_name}, {"computer", scenario.workload.computer}}},
+      {"log",
+       {{"name", std::filesystem::path(scenario.log_name).filename().string()},
+        {"computer", scenario.workload.computer}}},
       {"machine",
        {{"nodes", scenario.machine.nodes.size()},
         {"cores", scenario.machine.cores()},

@@ -65,9 +65,15 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   return OutputFile(path, file);
 }
 
+void OutputFile::write(const std::string& text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() && fault_ == 0)
+    fault_ = errno;
+}
+
 Result<void> OutputFile::close() {
   const bool has_failed = std::ferror(file_.get()) != 0;
-  errno = 0;
+  errno = fault_;
   if (std::fclose(file_.release()) != 0 || has_failed)
     return fail(fmt::format("{}: {}", path_, std::strerror(errno == 0 ? EIO : errno)));
   return {};

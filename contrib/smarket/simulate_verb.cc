@@ -104,10 +104,7 @@ int simulate(const Common& common, const SimulateArguments& arguments) {
   } else {
     fmt::print("{}", summary_table(runs));
   }
-  if (files->report) {
-    const std::string page = report_page(report_data(*scenario, runs));
-    std::fwrite(page.data(), 1, page.size(), files->report->stream());  // close() tells of a fault
-  }
+  if (files->report) files->report->write(report_page(report_data(*scenario, runs)));
   for (auto* file : {&files->jobs, &files->decisions, &files->report}) {
     if (!*file) continue;
     const auto closed = (*file)->close();

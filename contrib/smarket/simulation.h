@@ -64,12 +64,15 @@ class OutputFile {
   /// Fails with the path and the system's reason.
   static Result<OutputFile> create(const std::string& path);
   std::FILE* stream() const { return file_.get(); }
+  /// A fault is kept for close().
+  void write(const std::string& text);
   Result<void> close();
 
  private:
   OutputFile(std::string path, std::FILE* file)
       : path_(std::move(path)), file_(file, std::fclose) {}
   std::string path_;
+  int fault_ = 0;  // errno of a write
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 

@@ -191,7 +191,7 @@ def main():
             faults.append(fault)
 
     os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         try:
             browser.open(page)

@@ -35,18 +35,23 @@ function onKey(event) {
 
 const chartWidth = () => Math.max(280, byId("charts").clientWidth);
 
-/** Axes of time: dates as they were written in the log, or days since its beginning. */
+/** An axis of time: the date at midnight, the hour between. */
 function timeAxis() {
-  const axis = { stroke: "#59636e", grid: { stroke: "#eceff2", width: 1 }, ticks: { stroke: "#d9dee3", width: 1 }, font: "12px system-ui, sans-serif" };
-  if (data.dated) return axis;
-  return { ...axis, incrs: [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432800, 604800, 1209600, 2592000, 7776000],
-    values: (_, splits) => splits.map((time) => time % 86400 === 0 ? `day ${time / 86400 + 1}` : when(time).replace(/^day (\d+), /, "$1 · ")) };
+  const label = (time) => {
+    if (time % 86400 !== 0) return when(time).slice(-5);
+    return data.dated ? when(time).slice(0, 10) : `day ${time / 86400 + 1}`;
+  };
+  return { stroke: "#59636e", grid: { stroke: "#eceff2", width: 1 }, ticks: { stroke: "#d9dee3", width: 1 }, font: "12px system-ui, sans-serif", space: 80,
+    incrs: [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 604800, 1209600, 2592000, 7776000, 31536000],
+    values: (_, splits) => splits.map(label) };
 }
 
-const valueAxis = () => ({ ...timeAxis(), incrs: undefined, size: 64, values: (_, splits) => splits.map((value) => value.toLocaleString("en-US", { maximumFractionDigits: 4 })) });
+const valueAxis = () => ({ ...timeAxis(), incrs: undefined, space: 30, size: 64, values: (_, splits) => splits.map((value) => value.toLocaleString("en-US", { maximumFractionDigits: 4 })) });
+
+let legendDashes = []; // of the chart that is being made
 
 const commonOptions = (height) => ({ width: chartWidth(), height, ms: 1,
-  tzDate: (time) => uPlot.tzDate(new Date(time * 1000), "Etc/UTC"),
+  legend: { markers: { width: 3, dash: (_, place) => legendDashes[place - 1] } },
   cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
   hooks: { setScale: [(chart, key) => { if (key === "x" && !isMoving) look(chart.scales.x.min, chart.scales.x.max); }] } });
 
@@ -96,12 +101,13 @@ function drawChart(kind) {
   const lines = shown.map((one) => ({ label: one.mechanism, stroke: colours[one.index % colours.length], width: 1.75,
     dash: dashes[one.index % dashes.length], paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
     value: (_, value) => value === null || value === undefined ? "–" : kind.form(value) }));
+  legendDashes = shown.map((one) => ["solid", "dashed", "dotted"][one.index % dashes.length] || "dashed");
   const values = [times, ...columns];
   if (kind.limit && !isFiltered()) {
     lines.push({ label: "all", stroke: "#8b949e", width: 1, points: { show: false }, value: () => count(kind.limit) });
     values.push(times.map(() => kind.limit));
   }
-  const chart = new uPlot({ ...commonOptions(190), axes: [timeAxis(), valueAxis()], scales: { x: { time: data.dated }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
+  const chart = new uPlot({ ...commonOptions(190), axes: [timeAxis(), valueAxis()], scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] } },
     series: [{ label: "time", value: (_, time) => time === null ? "–" : when(time) }, ...lines] }, values, box);
   charts.push(chart);
   const details = make("details", {}, make("summary", {}, `${kind.title} as a table`));

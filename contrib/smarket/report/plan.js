@@ -51,7 +51,7 @@ function jobText(one) {
   const charge = data.mechanisms[plan.mechanism].market ? `, charged ${credits(one.charged)} of ${credits(one.worth)}` : `, worth ${credits(one.worth)}`;
   const deadline = one.deadline ? `, deadline ${when(one.deadline)}${one.end > one.deadline ? " (late)" : ""}` : "";
   return `Job ${one.name} of ${one.user} (account ${account}, partition ${partition}): ${one.cores} cores, submitted ${when(one.submit)}, ran ${when(one.start)} ` +
-    `to ${when(one.end)} (${span(one.end - one.start)}) after ${span(one.start - one.submit)}, ${stateWords[one.letter]}${charge}${deadline}.`;
+    `to ${when(one.end)} (${span(one.end - one.start)}), ${span(one.start - one.submit)} after its submission, ${stateWords[one.letter]}${charge}${deadline}.`;
 }
 
 function drawBars(chart) {
@@ -65,6 +65,7 @@ function drawBars(chart) {
   const label = 11 * devicePixelRatio;
   context.font = `${label}px system-ui, sans-serif`;
   context.textBaseline = "middle";
+  context.textAlign = "left";
   for (const one of jobsInView()) {
     const account = accountOf(one.group);
     if (!fills.has(account)) fills.set(account, fillOf(context, account));
@@ -146,7 +147,7 @@ function drawPlan() {
   options.hooks.draw = [drawBars];
   const rows = data.machine.cores;
   plan.chart = new uPlot({ ...options, legend: { show: false }, series: [{}, { show: true, stroke: "transparent", points: { show: false } }],
-    scales: { x: { time: data.dated }, y: { dir: -1, range: (chart, min, max) => (min === null || max - min >= rows - 1 || max <= 0) ? [0, rows] : [Math.max(0, min), Math.min(rows, max)] } },
+    scales: { x: { time: false }, y: { dir: -1, range: (chart, min, max) => (min === null || max - min >= rows - 1 || max <= 0) ? [0, rows] : [Math.max(0, min), Math.min(rows, max)] } },
     axes: [timeAxis(), { ...timeAxis(), incrs: undefined, size: 64, space: 26, grid: { show: false }, values: (_, splits) => splits.map((row) => row < rows && row >= 0 && Number.isInteger(row) ? nodeAt(row) : "") }] },
   [[line.begin, lineEnd], [0, rows]], box);
   charts.push(plan.chart);

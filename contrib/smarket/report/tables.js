@@ -8,10 +8,10 @@ function drawServed() {
     return [mechanismHeading(one), { text: `${credits(sum.served)} · ${percent(ratio(sum.served, sum.asked))}`, part: ratio(sum.served, sum.asked), wide: true },
       count(sum.jobs), count(sum.done), count(sum.refused), count(sum.late + sum.dropped), span(ratio(sum.wait, sum.done) || 0),
       all ? span(one.wait_s.median) : "–", all ? span(one.wait_s.p95) : "–", all ? one.bounded_slowdown.mean.toFixed(2) : "–",
-      count(sum.core_s / 3600), all ? percent(one.utilization) : "–", all ? one.fairness.toFixed(3) : "–", one.market ? credits(sum.charged) : "–"];
+      all ? percent(one.utilization) : "–", all ? one.fairness.toFixed(3) : "–", one.market ? credits(sum.charged) : "–"];
   });
   byId("served-table").replaceChildren(table("In credits. Late: ended after its deadline, or dropped at it. Fairness: Jain's index over the users' mean slowdowns.",
-    ["Mechanism", "Value served, of what was asked", "Jobs", "Done", "Refused", "Late", "Mean wait", "Median", "95 %", "Slowdown", "Core-hours", "Used", "Fairness", "Revenue"], rows));
+    ["Mechanism", "Value served, of asked", "Jobs", "Done", "Refused", "Late", "Mean wait", "Median", "95 %", "Slowdown", "Used", "Fairness", "Revenue"], rows));
 }
 
 function drawWaits() {
