@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "core/sim/lanes.h"
-#include "core/sim/policies.h"
 #include "core/sim/timeline.h"
 
 namespace market::smarket {
@@ -116,7 +115,7 @@ json plan_runs(const Scenario& scenario, const Simulated& run, const sim::Timeli
         bars.push_back(each.count);
       }
     }
-    const double charged = run.charged.empty() ? 0 : run.charged[job].credits();
+    const double charged = run.takings ? run.takings->charged[job].credits() : 0;
     runs.push_back(json::array({letter_of(record.state), placed[i].start, placed[i].end,
                                 rounded(charged, 0.01), std::move(bars)}));
   }
@@ -188,15 +187,16 @@ json report_data(const Scenario& scenario, const std::vector<Simulated>& runs) {
   json mechanisms = summary_json(scenario, runs)["mechanisms"];
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Simulated& run = runs[i];
-    const sim::RunByGroups sums = sim::by_groups(groups, timeline, scenario.jobs, run.records,
-                                                 scenario.valuations, run.charged);
+    const sim::RunByGroups sums =
+        sim::by_groups(groups, timeline, scenario.jobs, run.records, scenario.valuations,
+                       run.takings ? run.takings->charged : std::vector<Money>());
     json by_group = json::array();
     for (std::size_t group = 0; group < groups.size(); ++group) {
       if (sums.figures[group].jobs > 0)
         by_group.push_back(group_json(group, sums.figures[group], sums.series[group], timeline));
     }
     json& mechanism = mechanisms[i];
-    mechanism["market"] = sim::policy_maker(run.mechanism) == nullptr;
+    mechanism["market"] = run.takings.has_value();
     mechanism["groups"] = std::move(by_group);
     mechanism["runs"] = plan_runs(scenario, run, timeline);
     json& complaints = mechanism["complaints"];

@@ -28,9 +28,8 @@ Simulated run_mechanism(const Scenario& scenario, const std::string& mechanism,
                             : run_market(scenario, mechanism, told, decisions);
   done.mechanism = mechanism;
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const auto revenue = done.summary.revenue;
-  done.summary = summarize(scenario.machine, scenario.jobs, done.records, scenario.valuations);
-  done.summary.revenue = revenue;
+  done.summary = summarize(scenario.machine, scenario.jobs, done.records, scenario.valuations,
+                           done.takings ? &*done.takings : nullptr);
   return done;
 }
 
@@ -102,7 +101,7 @@ int simulate(const Common& common, const SimulateArguments& arguments) {
   if (common.json) {
     print_json(summary_json(*scenario, runs));
   } else {
-    fmt::print("{}", summary_table(runs));
+    fmt::print("{}{}", summary_table(runs), market_table(runs));
   }
   if (files->report) files->report->write(report_page(report_data(*scenario, runs)));
   for (auto* file : {&files->jobs, &files->decisions, &files->report}) {

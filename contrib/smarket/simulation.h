@@ -51,7 +51,7 @@ struct Simulated {
   std::string mechanism;
   std::vector<sim::JobRecord> records;
   sim::Summary summary;
-  std::vector<Money> charged;           ///< of a market, what each job paid
+  std::optional<sim::Takings> takings;  ///< of a market
   std::vector<sim::Seats> seats;        ///< of the scenario's shown jobs, where they ran last
   std::vector<std::string> complaints;  ///< of a market, as in slurmctld's log
   double seconds = 0;                   ///< of real time
@@ -100,6 +100,8 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
 
 /// simulate_output.cc
 std::string summary_table(const std::vector<Simulated>& runs);
+/// What markets took and refused; "" where there was none.
+std::string market_table(const std::vector<Simulated>& runs);
 nlohmann::json summary_json(const Scenario& scenario, const std::vector<Simulated>& runs);
 void write_job_header(std::FILE* file);
 void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run);

@@ -125,6 +125,17 @@ END
   [[ $(jq -r 'select(.decision == "accept" and .job == "1") | .text' lines) == *'accepted for 0.10 credits (group1)'* ]]
 }
 
+# Job 1 pays 0.10 of 1 and job 3 0.20 of 5, a mean of 7 %. At the floor of 0.10 a core-hour their 1500 s would have brought
+# 0.0417. Job 2 came at 22:13.
+@test "what a market took of budgets and of what it expected, and what it refused when" {
+  one_core
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --json >out
+  [[ $(jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation, .refused_value_by_hour[22]] | map(. * 1000 | round)' out) == '[70,7200,90]' ]]
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit,fifo >table
+  grep -qE '^first_fit +7\.0 % +720\.0 % +0\.09 +22:00$' table
+  [[ $(smarket simulate --swf=one.swf --mechanism=fifo --json | jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation]') == '[null,null]' ]]
+}
+
 @test "every mechanism runs on the same jobs, and gives the same bytes again" {
   one_core
   local all=era,first_fit,on_demand,contracts,abacus,tycoon,dva,edf,earliest_finish,random run
@@ -132,7 +143,8 @@ END
     smarket simulate --swf=one.swf --mechanism=$all,easy --sigmoid=1..2:3..6 --jobs=$run.csv --decisions=$run.json >$run.txt
   done
   cmp 1.csv 2.csv && cmp 1.json 2.json && cmp 1.txt 2.txt
-  [[ $(wc -l <1.txt) == 13 ]]
+  # A line for each, the ten markets once more in a table of their own, and two lines above each table.
+  [[ $(wc -l <1.txt) == 26 ]]
 }
 
 @test "accounts have --credits where it is given" {

@@ -41,7 +41,7 @@ function timeAxis() {
     if (time % 86400 !== 0) return when(time).slice(-5);
     return data.dated ? when(time).slice(0, 10) : `day ${time / 86400 + 1}`;
   };
-  return { stroke: "#59636e", grid: { stroke: "#eceff2", width: 1 }, ticks: { stroke: "#d9dee3", width: 1 }, font: "12px system-ui, sans-serif", space: 80,
+  return { stroke: "#59636e", grid: { stroke: "#eceff2", width: 1 }, ticks: { stroke: "#d9dee3", width: 1 }, font: "12px system-ui, sans-serif", space: 80, size: 34,
     incrs: [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 604800, 1209600, 2592000, 7776000, 31536000],
     values: (_, splits) => splits.map(label) };
 }
