@@ -84,3 +84,14 @@ page_data() { sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/scr
   python3 "$MARKET_SOURCE_DIR/testsuite/tools/chromium_page.py" page.html "$TOOLS_DIR/../testsuite/report"
   [[ -s $TOOLS_DIR/../testsuite/report/screen.png ]]
 }
+
+@test "the example of README.md" {
+  needs_report
+  local command
+  command=$(grep -A 1 '^build/release/contrib/smarket/smarket simulate' "$MARKET_SOURCE_DIR/README.md" | sed 's/\\$//; s/.*smarket simulate/simulate/' | tr -d '\n')
+  command=${command//testsuite/$MARKET_SOURCE_DIR/testsuite}
+  [[ $command == *--report=what-if.html ]]
+  # shellcheck disable=SC2086
+  smarket $command >table
+  [[ $(awk '/^(fairshare|fifo|era|tycoon) / { print $1 }' table | sort -u | wc -l) == 4 && -s what-if.html ]]
+}
