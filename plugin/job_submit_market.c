@@ -278,6 +278,7 @@ static void keep_back(const market_change_t* asked, const char* code, job_desc_m
     job->state_desc = xstrdup(code);
   } else {
     job->state_reason = asked->is_operator ? WAIT_HELD : WAIT_HELD_USER;
+    job->state_desc = xstrdup(asked->is_operator ? "JobHeldAdmin" : "JobHeldUser");
   }
 }
 
@@ -289,7 +290,9 @@ static int ask_about(const market_change_t* asked, job_desc_msg_t* change, job_r
 
   if (verdict == MARKET_REJECTED && (asked->is_operator || asked->uid == job->user_id))
     message_add(message, text);
-  if (verdict == MARKET_WAITING) keep_back(asked, text, change, job);
+  // A job that no pass has seen yet is known by its note alone.
+  if (verdict == MARKET_WAITING || (verdict == MARKET_NO_BID && asked->hold))
+    keep_back(asked, text, change, job);
   xfree(text);
   return verdict == MARKET_REJECTED ? ESLURM_ACCOUNTING_POLICY : SLURM_SUCCESS;
 }

@@ -161,10 +161,18 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--swf", wanted.swf,
                    "A log in the standard workload format; - is standard input");
   verb->add_option("--sacct", wanted.sacct, "What sacct --parsable2 printed");
+  verb->add_option("--ledger", wanted.ledger, "The bids of a ledger, and how long their jobs ran");
+  verb->add_option("--mapreduce", wanted.mapreduce,
+                   "A sample of MapReduce jobs of the SWIM project");
+  verb->add_option("--generate", wanted.generate,
+                   "The workload of a paper: era, abacus, tycoon, contracts or dva, and :JOBS");
   verb->add_option("--fields", wanted.fields, "Its columns, where it does not name them")
       ->delimiter(',');
   verb->add_option("--cluster", wanted.cluster, "The jobs of this cluster alone");
   verb->add_option("--nodes", wanted.nodes, "The machine, such as 144x8 or 100x8:64G,4x32:gpu=4");
+  verb->add_option("--slurm-conf", wanted.slurm_conf, "The machine of a slurm.conf");
+  verb->add_option("--machine", wanted.machine_file, "The machine in JSON");
+  verb->add_flag("--from-slurm", wanted.from_slurm, "The machine that scontrol tells");
   verb->add_option("--node-events", wanted.node_events, "Lines TIME,NODE,fail|drain|resume");
   verb->add_option("--mechanism", wanted.mechanisms, "Whose rules, such as easy,era")
       ->delimiter(',');
@@ -182,6 +190,7 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--scale-load", wanted.scale_load, "Submissions come so many times as fast");
   verb->add_option("--jobs", wanted.jobs_file, "Write what became of each job, as CSV");
   verb->add_option("--decisions", wanted.decisions_file, "Write each decision as a line of JSON");
+  verb->add_option("--report", wanted.report_file, "Write one page of HTML with charts and tables");
   verb->add_flag("--strict", wanted.strict, "Refuse a log with bad lines");
   verb->add_flag("-v,--verbose", wanted.verbose, "Say how fast it went");
   choose(verb, line, [&line] { return simulate(line.common, line.simulate); });

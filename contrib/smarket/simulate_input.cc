@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "contrib/smarket/machine_json.h"
 #include "contrib/smarket/simulation.h"
 #include "core/mechanism/table.h"
+#include "core/sim/bid_log.h"
 #include "core/sim/line_reader.h"
 #include "core/sim/policies.h"
 #include "core/sim/sacct.h"
 #include "core/sim/sacct_fields.h"
+#include "core/sim/slurm_conf.h"
 #include "core/sim/swf.h"
 #include "core/util/slurm_time.h"
 
@@ -20,35 +23,6 @@ template <class T>
 Result<T> named(const char* option, Result<T> result) {
   if (!result) return fail(fmt::format("{}: {}", option, result.error().text));
   return result;
-}
-
-Result<sim::Workload> read_workload(const SimulateArguments& arguments) {
-  if (arguments.swf.empty() == arguments.sacct.empty())
-    return fail("give one log, with --swf=FILE or --sacct=FILE");
-  if (!arguments.swf.empty()) {
-    for (const auto& [option, is_given] : {std::pair{"--fields", !arguments.fields.empty()},
-                                           std::pair{"--cluster", !arguments.cluster.empty()}}) {
-      if (is_given) return fail(fmt::format("{}: only with --sacct", option));
-    }
-    return sim::read_swf(arguments.swf);
-  }
-  return sim::read_sacct(arguments.sacct, {arguments.fields, arguments.cluster});
-}
-
-/// "; first of them: line 17".
-std::string faults_text(const sim::Faults& faults) {
-  const auto& [kind, known] = *faults.kinds().begin();
-  return fmt::format("line {}: {}", known.first_line, kind);
-}
-
-Result<sim::Machine> read_machine(const SimulateArguments& arguments, const sim::Workload& log) {
-  if (!arguments.nodes.empty()) return named("--nodes", sim::Machine::parse(arguments.nodes));
-  if (log.max_cores == 0)
-    return fail("--nodes: the log does not say how large the machine is; write such as 144x8");
-  const std::uint32_t nodes = log.max_nodes;
-  const bool is_even = nodes > 0 && nodes <= log.max_cores && log.max_cores % nodes == 0;
-  return sim::Machine::parse(is_even ? fmt::format("{}x{}", nodes, log.max_cores / nodes)
-                                     : fmt::format("{}x1", log.max_cores));
 }
 
 Result<sim::ValuationModel> read_model(const SimulateArguments& arguments) {
@@ -69,6 +43,90 @@ Result<sim::ValuationModel> read_model(const SimulateArguments& arguments) {
     model.sigmoid = *parsed;
   }
   return model;
+}
+
+/// Where the jobs come from: the one option that was given, and its value.
+Result<std::pair<std::string, std::string>> find_source(const SimulateArguments& arguments) {
+  std::optional<std::pair<std::string, std::string>> source;
+  for (const auto& [option, value] :
+       {std::pair{"--swf", &arguments.swf}, std::pair{"--sacct", &arguments.sacct},
+        std::pair{"--ledger", &arguments.ledger}, std::pair{"--mapreduce", &arguments.mapreduce},
+        std::pair{"--generate", &arguments.generate}}) {
+    if (value->empty()) continue;
+    if (source) return fail(fmt::format("{} and {}: give one log", source->first, option));
+    source = {option, *value};
+  }
+  if (!source)
+    return fail(
+        "give one log, with --swf=FILE, --sacct=FILE, --ledger=FILE or --mapreduce=FILE, or "
+        "--generate=NAME");
+  if (!arguments.fields.empty() && arguments.sacct.empty())
+    return fail("--fields: only with --sacct");
+  if (!arguments.cluster.empty() && arguments.sacct.empty() && arguments.ledger.empty())
+    return fail("--cluster: only with --sacct and --ledger");
+  return *source;
+}
+
+/// Jobs that come with bids take them along; a model would hide them.
+Result<void> read_bid_log(const SimulateArguments& arguments, Scenario& scenario) {
+  const bool is_ledger = !arguments.ledger.empty();
+  const char* source = is_ledger ? "--ledger" : "--generate";
+  for (const auto& [option, value] :
+       {std::pair{"--value-per-hour", &arguments.value_per_hour},
+        std::pair{"--slack", &arguments.slack}, std::pair{"--sigmoid", &arguments.sigmoid}}) {
+    if (!value->empty())
+      return fail(fmt::format("{}: the jobs of {} have bids of their own", option, source));
+  }
+  auto log = named(source, is_ledger ? sim::read_ledger(arguments.ledger, arguments.cluster)
+                                     : sim::generate_workload(arguments.generate, arguments.seed));
+  if (!log) return tl::unexpected(log.error());
+  scenario.workload = std::move(log->workload);
+  scenario.valuations = std::move(log->valuations);
+  return {};
+}
+
+/// The jobs and what they are worth.
+Result<void> read_jobs(const SimulateArguments& arguments, Scenario& scenario) {
+  const auto source = find_source(arguments);
+  if (!source) return tl::unexpected(source.error());
+  scenario.log_name = source->second;
+  if (source->first == "--ledger" || source->first == "--generate")
+    return read_bid_log(arguments, scenario);
+  const auto model = read_model(arguments);
+  if (!model) return tl::unexpected(model.error());
+  auto log = source->first == "--swf" ? sim::read_swf(source->second)
+             : source->first == "--mapreduce"
+                 ? sim::read_mapreduce(source->second)
+                 : sim::read_sacct(source->second, {arguments.fields, arguments.cluster});
+  if (!log) return tl::unexpected(log.error());
+  scenario.workload = std::move(*log);
+  scenario.valuations = sim::value_jobs(scenario.workload, *model, arguments.seed);
+  return {};
+}
+
+/// "; first of them: line 17".
+std::string faults_text(const sim::Faults& faults) {
+  const auto& [kind, known] = *faults.kinds().begin();
+  return fmt::format("line {}: {}", known.first_line, kind);
+}
+
+Result<sim::Machine> read_machine(const SimulateArguments& arguments, const sim::Workload& log) {
+  const bool has_nodes = !arguments.nodes.empty(), has_conf = !arguments.slurm_conf.empty(),
+             has_file = !arguments.machine_file.empty();
+  if (has_nodes + has_conf + has_file + arguments.from_slurm > 1)
+    return fail("--nodes, --slurm-conf, --machine and --from-slurm: give one machine");
+  if (has_nodes) return named("--nodes", sim::Machine::parse(arguments.nodes));
+  if (has_conf) return named("--slurm-conf", sim::read_slurm_conf(arguments.slurm_conf));
+  if (has_file) return named("--machine", read_machine_json(arguments.machine_file));
+  if (arguments.from_slurm) return named("--from-slurm", ask_scontrol());
+  if (log.max_cores == 0)
+    return fail(
+        "--nodes: the log does not say how large the machine is; write such as 144x8, or name a "
+        "--slurm-conf");
+  const std::uint32_t nodes = log.max_nodes;
+  const bool is_even = nodes > 0 && nodes <= log.max_cores && log.max_cores % nodes == 0;
+  return sim::Machine::parse(is_even ? fmt::format("{}x{}", nodes, log.max_cores / nodes)
+                                     : fmt::format("{}x1", log.max_cores));
 }
 
 /// Orders of the queue, and then mechanisms of the market that are not called like one of them.
@@ -190,21 +248,16 @@ Result<Scenario> read_parts(const SimulateArguments& arguments) {
   auto mechanisms = read_mechanisms(arguments);
   if (!mechanisms) return tl::unexpected(mechanisms.error());
   scenario.mechanisms = std::move(*mechanisms);
-  const auto model = read_model(arguments);
-  if (!model) return tl::unexpected(model.error());
-  auto log = read_workload(arguments);
-  if (!log) return tl::unexpected(log.error());
-  scenario.workload = std::move(*log);
+  const auto jobs = read_jobs(arguments, scenario);
+  if (!jobs) return tl::unexpected(jobs.error());
   if (arguments.strict && scenario.workload.faults.count() > 0) {
-    return fail(fmt::format("{}: {} (--strict; {} lines are bad)",
-                            arguments.swf.empty() ? arguments.sacct : arguments.swf,
+    return fail(fmt::format("{}: {} (--strict; {} lines are bad)", scenario.log_name,
                             faults_text(scenario.workload.faults),
                             scenario.workload.faults.count()));
   }
   auto machine = read_machine(arguments, scenario.workload);
   if (!machine) return tl::unexpected(machine.error());
   scenario.machine = std::move(*machine);
-  scenario.valuations = sim::value_jobs(scenario.workload, *model, arguments.seed);
   return scenario;
 }
 

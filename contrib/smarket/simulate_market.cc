@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
 #include <bit>
 
 #include "contrib/smarket/simulation.h"
@@ -50,6 +51,25 @@ sim::Seats seats_of(const sim::CoreSet& cores) {
   return seats;
 }
 
+/// Credits that the core-hours of all completed runs would have brought at the floor price.
+double expected_income(const Scenario& scenario, const std::vector<sim::JobRecord>& records,
+                       const Config& config) {
+  const std::vector<MarketSettings> markets = config.all_markets();
+  double sum = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].state != sim::JobState::kCompleted) continue;
+    const sim::SimJob& job = scenario.jobs[i];
+    const std::string& partition = scenario.machine.partitions[job.need.partition].name;
+    const auto market = std::find_if(markets.begin(), markets.end(),
+                                     [&](const auto& each) { return each.trades(partition); });
+    if (market == markets.end()) continue;
+    const double hours = static_cast<double>(records[i].end - records[i].start) / 3600;
+    sum += market->floor_price * market->rate_of(partition) * market->weight_of("cpu") * hours *
+           job.need.cores;
+  }
+  return sum;
+}
+
 const char* word_of(sim::Decision::Kind kind) {
   switch (kind) {
     case sim::Decision::Kind::kAccept:
@@ -93,18 +113,23 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
   const Time shift = scenario.jobs.front().submit < kEarliest ? kShift : 0;
   Shifted shifted(scenario, shift);
   Simulated done;
-  done.charged.resize(scenario.jobs.size());
+  sim::Takings& takings = done.takings.emplace();
+  takings.charged.resize(scenario.jobs.size());
   sim::MemoryBooks books([&](const ledger::Segment& run) {
-    done.charged[run.key.job_id - 1] += run.charged - run.refunded;
+    takings.charged[run.key.job_id - 1] += run.charged - run.refunded;
   });
   const std::vector<std::string> accounts = sim::ledger_accounts(scenario.workload);
   open_accounts(scenario, accounts, books);
   sim::MarketSlurm slurm({scenario.machine, shifted.jobs, shifted.valuations, accounts,
                           config_of(scenario, mechanism)},
                          books);
+  ShownSeats shown(scenario);
   std::function<void(const sim::Decision&)> decided;
-  if (decisions != nullptr) {
+  if (decisions != nullptr || !scenario.shown.empty()) {
     decided = [&](const sim::Decision& decision) {
+      if (decision.cores != nullptr && shown.wants(decision.job))
+        shown.put(decision.job, seats_of(*decision.cores));
+      if (decisions == nullptr) return;
       write_decision(decisions, scenario, mechanism,
                      {word_of(decision.kind), decision.job, decision.now - shift, decision.text,
                       decision.cores == nullptr ? sim::Seats{} : seats_of(*decision.cores)});
@@ -117,8 +142,10 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
     if (record.start != 0) record.start -= shift;
     if (record.end != 0) record.end -= shift;
   }
+  done.seats = shown.take();
   done.complaints = slurm.complaints();
-  done.summary.revenue = books.revenue().credits();
+  takings.revenue = books.revenue().credits();
+  takings.expected = expected_income(scenario, done.records, config_of(scenario, mechanism));
   return done;
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 
 #include "contrib/smarket/simulation.h"
 #include "core/util/slurm_time.h"
@@ -65,9 +68,15 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   return OutputFile(path, file);
 }
 
+void OutputFile::write(const std::string& text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() && fault_ == 0)
+    fault_ = errno;
+}
+
 Result<void> OutputFile::close() {
   const bool has_failed = std::ferror(file_.get()) != 0;
-  errno = 0;
+  errno = fault_;
   if (std::fclose(file_.release()) != 0 || has_failed)
     return fail(fmt::format("{}: {}", path_, std::strerror(errno == 0 ? EIO : errno)));
   return {};
@@ -103,15 +112,43 @@ std::string summary_table(const std::vector<Simulated>& runs) {
   return table.text();
 }
 
+std::string market_table(const std::vector<Simulated>& runs) {
+  Table table({{"MARKET"},
+               {"PAID OF BUDGET", true},
+               {"INCOME OF EXPECTED", true},
+               {"VALUE REFUSED", true},
+               {"MOST AT", true}});
+  bool has_market = false;
+  for (const Simulated& run : runs) {
+    if (!run.takings) continue;
+    has_market = true;
+    const sim::Summary& s = run.summary;
+    const auto& refused = s.refused_value;
+    const double sum = std::accumulate(refused.begin(), refused.end(), 0.0);
+    const auto hour = std::max_element(refused.begin(), refused.end()) - refused.begin();
+    const auto known = [](const std::optional<double>& part) {
+      return part ? percent(*part) : std::string("-");
+    };
+    table.add({run.mechanism, known(s.payment_to_budget), known(s.income_to_expectation),
+               fmt::format("{:.2f}", sum), sum > 0 ? fmt::format("{:02}:00", hour) : "-"});
+  }
+  return has_market ? "\n" + table.text() : "";
+}
+
 nlohmann::json summary_json(const Scenario& scenario, const std::vector<Simulated>& runs) {
   nlohmann::json mechanisms = nlohmann::json::array();
   for (const Simulated& run : runs) {
     const sim::Summary& s = run.summary;
-    const nlohmann::json revenue = s.revenue ? nlohmann::json(*s.revenue) : nlohmann::json();
+    const auto known = [](const std::optional<double>& figure) {
+      return figure ? nlohmann::json(*figure) : nlohmann::json();
+    };
     mechanisms.push_back({{"mechanism", run.mechanism},
                           {"refused", s.refused},
                           {"dropped", s.dropped},
-                          {"revenue", revenue},
+                          {"revenue", known(s.revenue)},
+                          {"payment_to_budget", known(s.payment_to_budget)},
+                          {"income_to_expectation", known(s.income_to_expectation)},
+                          {"refused_value_by_hour", s.refused_value},
                           {"complaints", run.complaints},
                           {"whole", run.is_whole},
                           {"jobs", s.jobs},
@@ -172,7 +209,7 @@ void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run)
                when(began, record.start - job.eligible), record.restarts, state_name(record.state),
                valuation.worth.to_string(), when(valuation.deadline != 0, valuation.deadline),
                is_done ? fmt::format("{:.6f}", sim::value_at(job, valuation, record.end)) : "",
-               run.charged.empty() ? "" : run.charged[i].to_string());
+               run.takings ? run.takings->charged[i].to_string() : "");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "contrib/smarket/progress.h"
+#include "contrib/smarket/report_data.h"
 #include "contrib/smarket/simulation.h"
 #include "core/sim/policies.h"
 
@@ -27,9 +28,8 @@ Simulated run_mechanism(const Scenario& scenario, const std::string& mechanism,
                             : run_market(scenario, mechanism, told, decisions);
   done.mechanism = mechanism;
   done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const auto revenue = done.summary.revenue;
-  done.summary = summarize(scenario.machine, scenario.jobs, done.records, scenario.valuations);
-  done.summary.revenue = revenue;
+  done.summary = summarize(scenario.machine, scenario.jobs, done.records, scenario.valuations,
+                           done.takings ? &*done.takings : nullptr);
   return done;
 }
 
@@ -42,7 +42,7 @@ Result<std::optional<OutputFile>> create(const char* option, const std::string& 
 }
 
 struct Files {
-  std::optional<OutputFile> jobs, decisions;
+  std::optional<OutputFile> jobs, decisions, report;
 };
 
 Result<Files> create_files(const SimulateArguments& arguments) {
@@ -53,6 +53,14 @@ Result<Files> create_files(const SimulateArguments& arguments) {
   auto decisions = create("--decisions", arguments.decisions_file);
   if (!decisions) return tl::unexpected(decisions.error());
   files.decisions = std::move(*decisions);
+  if (!arguments.report_file.empty() && !has_report_page())
+    return fail(
+        "--report: this smarket was built without uPlot, the library of its charts: build it where "
+        "npm can fetch it, "
+        "or with -DSLURM_MARKET_UPLOT_DIR=FOLDER");
+  auto report = create("--report", arguments.report_file);
+  if (!report) return tl::unexpected(report.error());
+  files.report = std::move(*report);
   if (files.jobs) write_job_header(files.jobs->stream());
   return files;
 }
@@ -83,18 +91,20 @@ std::vector<Simulated> run_all(const Scenario& scenario, bool verbose, Files& fi
 }  // namespace
 
 int simulate(const Common& common, const SimulateArguments& arguments) {
-  const auto scenario = read_scenario(arguments);
+  auto scenario = read_scenario(arguments);
   if (!scenario) return complain(scenario.error());
   auto files = create_files(arguments);
   if (!files) return complain(files.error());
   for (const std::string& note : notes_of(*scenario)) fmt::print(stderr, "smarket: {}\n", note);
+  if (files->report) scenario->shown = choose_shown(*scenario);
   const std::vector<Simulated> runs = run_all(*scenario, arguments.verbose, *files);
   if (common.json) {
     print_json(summary_json(*scenario, runs));
   } else {
-    fmt::print("{}", summary_table(runs));
+    fmt::print("{}{}", summary_table(runs), market_table(runs));
   }
-  for (auto* file : {&files->jobs, &files->decisions}) {
+  if (files->report) files->report->write(report_page(report_data(*scenario, runs)));
+  for (auto* file : {&files->jobs, &files->decisions, &files->report}) {
     if (!*file) continue;
     const auto closed = (*file)->close();
     if (!closed) return complain(closed.error());

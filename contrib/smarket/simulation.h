@@ -33,6 +33,8 @@ struct Scenario {
   std::vector<std::string> mechanisms;
   Time until = 0;
   std::string seed;
+  std::string log_name;               ///< as it was given
+  std::vector<sim::JobIndex> shown;   ///< whose places are kept for the plan of --report
   std::optional<Config> market_conf;  ///< of --market-conf
   std::optional<Money> credits;       ///< of each account; nothing: as much as its jobs are worth
 };
@@ -49,7 +51,8 @@ struct Simulated {
   std::string mechanism;
   std::vector<sim::JobRecord> records;
   sim::Summary summary;
-  std::vector<Money> charged;           ///< of a market, what each job paid
+  std::optional<sim::Takings> takings;  ///< of a market
+  std::vector<sim::Seats> seats;        ///< of the scenario's shown jobs, where they ran last
   std::vector<std::string> complaints;  ///< of a market, as in slurmctld's log
   double seconds = 0;                   ///< of real time
   bool is_whole = true;
@@ -61,16 +64,32 @@ class OutputFile {
   /// Fails with the path and the system's reason.
   static Result<OutputFile> create(const std::string& path);
   std::FILE* stream() const { return file_.get(); }
+  /// A fault is kept for close().
+  void write(const std::string& text);
   Result<void> close();
 
  private:
   OutputFile(std::string path, std::FILE* file)
       : path_(std::move(path)), file_(file, std::fclose) {}
   std::string path_;
+  int fault_ = 0;  // errno of a write
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
 /// Told how many jobs have ended; false ends the simulation.
+/// Where the jobs of Scenario::shown run; nothing of the others.
+class ShownSeats {
+ public:
+  explicit ShownSeats(const Scenario& scenario);
+  bool wants(sim::JobIndex job) const;
+  void put(sim::JobIndex job, sim::Seats seats);
+  std::vector<sim::Seats> take() { return std::move(seats_); }
+
+ private:
+  const std::vector<sim::JobIndex>& shown_;
+  std::vector<sim::Seats> seats_;
+};
+
 using Told = std::function<bool(std::size_t ended, Time now)>;
 /// simulate_queue.cc: orders of the queue; simulate_market.cc: markets. Decisions go to the file unless
 /// it is null.
@@ -81,6 +100,8 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
 
 /// simulate_output.cc
 std::string summary_table(const std::vector<Simulated>& runs);
+/// What markets took and refused; "" where there was none.
+std::string market_table(const std::vector<Simulated>& runs);
 nlohmann::json summary_json(const Scenario& scenario, const std::vector<Simulated>& runs);
 void write_job_header(std::FILE* file);
 void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run);

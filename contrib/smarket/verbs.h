@@ -36,15 +36,15 @@ struct RebidArguments {
 };
 
 struct SimulateArguments {
-  std::string swf, sacct, cluster;
+  std::string swf, sacct, ledger, mapreduce, generate, cluster;
   std::vector<std::string> fields, mechanisms;
-  std::string nodes, node_events, market_conf, credits;
+  std::string nodes, slurm_conf, machine_file, node_events, market_conf, credits;
   std::string value_per_hour, slack, sigmoid, bids, seed = "1";
   std::string until;
   std::int64_t first = 0;  ///< 0: all
   double scale_load = 1;
-  bool strict = false, verbose = false;
-  std::string jobs_file, decisions_file;
+  bool strict = false, verbose = false, from_slurm = false;
+  std::string jobs_file, decisions_file, report_file;
 };
 
 // accounts.cc: the books themselves, for who may read them, else by way of slurmctld.

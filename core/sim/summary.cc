@@ -13,6 +13,11 @@ namespace {
 
 constexpr double kShortest = 10;  // seconds; bounds the slowdown of very short runs
 
+std::size_t hour_of_day(Time time) {
+  constexpr Time kDay = 86400;
+  return static_cast<std::size_t>(((time % kDay) + kDay) % kDay / 3600);
+}
+
 double bounded_slowdown(double wait, double run) {
   return std::max(1.0, (wait + run) / std::max(run, kShortest));
 }
@@ -49,8 +54,29 @@ double value_at(const SimJob& job, const Valuation& valuation, Time end) {
   return is_late ? 0 : valuation.worth.credits();
 }
 
+namespace {
+
+void add_takings(const std::vector<SimJob>& jobs, const std::vector<JobRecord>& records,
+                 const std::vector<Valuation>& valuations, const Takings& takings,
+                 Summary& summary) {
+  double ratios = 0;
+  std::size_t paying = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Money worth = valuations[jobs[i].trace].worth;
+    if (records[i].state != JobState::kCompleted || worth <= Money()) continue;
+    ratios += takings.charged[i].credits() / worth.credits();
+    ++paying;
+  }
+  summary.revenue = takings.revenue;
+  if (paying > 0) summary.payment_to_budget = ratios / static_cast<double>(paying);
+  if (takings.expected > 0) summary.income_to_expectation = takings.revenue / takings.expected;
+}
+
+}  // namespace
+
 Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
-                  const std::vector<JobRecord>& records, const std::vector<Valuation>& valuations) {
+                  const std::vector<JobRecord>& records, const std::vector<Valuation>& valuations,
+                  const Takings* takings) {
   Summary summary;
   summary.jobs = jobs.size();
   struct User {
@@ -65,10 +91,13 @@ Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
     const SimJob& job = jobs[i];
     const JobRecord& record = records[i];
     const Valuation& valuation = valuations[job.trace];
-    summary.asked_value += value_at(job, valuation, job.eligible + job.run);
+    const double asked = value_at(job, valuation, job.eligible + job.run);
+    summary.asked_value += asked;
     summary.restarts += record.restarts;
     summary.refused += record.state == JobState::kRefused ? 1 : 0;
     summary.dropped += record.state == JobState::kDropped ? 1 : 0;
+    if (record.state == JobState::kRefused || record.state == JobState::kDropped)
+      summary.refused_value[hour_of_day(job.submit)] += asked;
     if (record.state != JobState::kCompleted) continue;
     ++summary.completed;
     summary.last_end = std::max(summary.last_end, record.end);
@@ -90,6 +119,7 @@ Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
   summary.fairness = jain_index(means);
   summary.wait = spread_of(std::move(waits));
   summary.slowdown = spread_of(std::move(slowdowns));
+  if (takings != nullptr) add_takings(jobs, records, valuations, *takings, summary);
   return summary;
 }
 

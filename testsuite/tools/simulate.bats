@@ -125,6 +125,17 @@ END
   [[ $(jq -r 'select(.decision == "accept" and .job == "1") | .text' lines) == *'accepted for 0.10 credits (group1)'* ]]
 }
 
+# Job 1 pays 0.10 of 1 and job 3 0.20 of 5, a mean of 7 %. At the floor of 0.10 a core-hour their 1500 s would have brought
+# 0.0417. Job 2 came at 22:13.
+@test "what a market took of budgets and of what it expected, and what it refused when" {
+  one_core
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --json >out
+  [[ $(jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation, .refused_value_by_hour[22]] | map(. * 1000 | round)' out) == '[70,7200,90]' ]]
+  smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit,fifo >table
+  grep -qE '^first_fit +7\.0 % +720\.0 % +0\.09 +22:00$' table
+  [[ $(smarket simulate --swf=one.swf --mechanism=fifo --json | jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation]') == '[null,null]' ]]
+}
+
 @test "every mechanism runs on the same jobs, and gives the same bytes again" {
   one_core
   local all=era,first_fit,on_demand,contracts,abacus,tycoon,dva,edf,earliest_finish,random run
@@ -132,7 +143,8 @@ END
     smarket simulate --swf=one.swf --mechanism=$all,easy --sigmoid=1..2:3..6 --jobs=$run.csv --decisions=$run.json >$run.txt
   done
   cmp 1.csv 2.csv && cmp 1.json 2.json && cmp 1.txt 2.txt
-  [[ $(wc -l <1.txt) == 13 ]]
+  # A line for each, the ten markets once more in a table of their own, and two lines above each table.
+  [[ $(wc -l <1.txt) == 26 ]]
 }
 
 @test "accounts have --credits where it is given" {
@@ -157,9 +169,82 @@ END
   [[ $(awk -F, '$2 == 1 { print $7, $9 < 200 }' jobs.csv) == '0 1' ]]
 }
 
+# Node m has four cores, the n's two each; only the long queue may use m.
+@test "the machine of a slurm.conf, of a JSON file and of scontrol" {
+  printf '%s\n' 'NodeName=n[1-2] CPUs=2' 'NodeName=m Sockets=2 CoresPerSocket=2 Gres=gpu:2' 'PartitionName=main Nodes=n[1-2] Default=YES' \
+    'PartitionName=long Nodes=ALL' >slurm.conf
+  cat >machine.json <<'END'
+{"nodes": [{"names": "n[1-2]", "cores": 2}, {"names": "m", "cores": 4, "gpus": 2}],
+ "partitions": [{"name": "main", "nodes": "n[1-2]", "default": true}, {"name": "long", "nodes": "ALL"}]}
+END
+  mkdir bin
+  cat >bin/scontrol <<'END'
+#!/bin/sh
+case $3 in
+  nodes) printf '%s\n' 'NodeName=n1 CPUTot=2' 'NodeName=n2 CPUTot=2' 'NodeName=m CPUTot=4 Gres=gpu:2' ;;
+  partitions) printf '%s\n' 'PartitionName=main Default=YES Nodes=n[1-2]' 'PartitionName=long Default=NO Nodes=m,n[1-2]' ;;
+esac
+END
+  chmod +x bin/scontrol
+  printf '%s\n' 'JobID|Submit|Elapsed|NCPUS|State|Partition' '1|2026-03-01T10:00:00|00:10:00|4|COMPLETED|main' \
+    '2|2026-03-01T10:00:00|00:10:00|4|COMPLETED|long' '3|2026-03-01T10:00:00|00:10:00|5|COMPLETED|main' >log
+  smarket simulate --sacct=log --slurm-conf=slurm.conf --mechanism=fifo --decisions=lines --json >1 2>err
+  smarket simulate --sacct=log --machine=machine.json --mechanism=fifo --json >2 2>/dev/null
+  PATH=$PWD/bin:$PATH smarket simulate --sacct=log --from-slurm --mechanism=fifo --json >3 2>/dev/null
+  cmp 1 2 && cmp 1 3
+  grep -q '1 job that the machine cannot hold' err
+  [[ $(jq -c '[.machine, .mechanisms[0].wait_s.mean]' 1) == '[{"cores":8,"nodes":3},0]' ]]
+  [[ $(jq -c .cores lines) == '{"n1":2,"n2":2}
+{"m":4}' ]]
+  refuses '--nodes, --slurm-conf, --machine and --from-slurm: give one machine' --sacct=log --nodes=1x4 --from-slurm
+  refuses '--slurm-conf: /does/not/exist: No such file' --sacct=log --slurm-conf=/does/not/exist
+  sed -i 's/cores/core/' machine.json
+  refuses '--machine: machine.json: "core" is no key here' --sacct=log --machine=machine.json
+  printf '#!/bin/sh\necho "slurm_load_node error: Unable to contact slurm controller"; exit 1\n' >bin/scontrol
+  PATH=$PWD/bin:$PATH refuses '--from-slurm: scontrol: slurm_load_node error' --sacct=log --from-slurm
+}
+
+@test "workloads of the papers come with machine and bids" {
+  local name
+  for name in era:60 abacus tycoon:200 contracts:100 dva:100; do
+    smarket simulate --generate=$name --mechanism=easy --json >out
+    [[ $(jq '.mechanisms[0] | .completed > 50 and .asked_value > 0 and .served_value <= .asked_value' out) == true ]]
+  done
+  refuses '--generate: "best": allowed are era, abacus, tycoon, contracts, dva' --generate=best
+  refuses '--slack: the jobs of --generate have bids of their own' --generate=dva --slack=2
+  refuses '--swf and --generate: give one log' --swf=small.swf --generate=dva
+}
+
+@test "the bids of a ledger, and samples of MapReduce jobs" {
+  "$LEDGER_FIXTURE" books.db 1700000000
+  refuses 'no job of the log can be simulated' --ledger=books.db --nodes=1x8
+  sqlite3 books.db "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, account, uid, accepted, price, mechanism, cluster)
+    VALUES ('refused:test:1:1000', 1699990000, 1699990000, 1699999999, 600, 'cpu=4', 7.5, 'main', 'physics', 1000, 0, 0, 'era/1', 'test')"
+  smarket simulate --ledger=books.db --nodes=1x8 --mechanism=fifo --jobs=jobs.csv >/dev/null
+  [[ $(tail -n 1 jobs.csv | cut -d, -f3-7,11,16,17) == 'uid1000,physics,main,4,1699990000,600,7.50,1699999999' ]]
+  refuses 'no job of the log can be simulated' --ledger=books.db --cluster=other --nodes=1x8
+  refuses '--ledger: ' --ledger=/does/not/exist --nodes=1x8
+  printf 'job0\t49\t49\t256000000\t0\t64000000\n' >sample.tsv
+  smarket simulate --mapreduce=sample.tsv --nodes=4x1 --mechanism=fifo --jobs=jobs.csv >/dev/null
+  [[ $(tail -n 1 jobs.csv | cut -d, -f6,7,11) == '2,49,10' ]]
+  refuses '--nodes: the log does not say' --mapreduce=sample.tsv
+}
+
+# The terminal is one that script(1) makes.
+@test "a terminal gets a bar that is wiped away in the end" {
+  command -v script >/dev/null || skip "script is not installed"
+  awk 'BEGIN { print "; MaxProcs: 1000"; for (i = 1; i <= 400000; i++) print i, i * 6, -1, 5000, 1, -1, -1, 1, 6000, -1, 1, i % 9, 1, 1, 1, 1, -1, -1 }' >large.swf
+  timeout 60 script -qec "smarket simulate --swf=large.swf --mechanism=easy" seen >/dev/null </dev/null 3>&-
+  tr '\r' '\n' <seen >lines
+  grep -qaE '^.\[Keasy \[#*\.*\] +[0-9]+ %  [0-9,]+/s  [0-9]+:[0-9]{2} left' lines
+  # What comes behind the last bar wipes it away.
+  grep -aE -A 1 '^.\[Keasy ' lines | tail -n 1 | grep -qaE '^.\[K(MECHANISM|$)'
+}
+
 @test "bad options are refused with one line that says what is allowed" {
   refuses 'give one log'
-  refuses 'give one log' --swf=small.swf --sacct=small.swf
+  refuses '--swf and --sacct: give one log' --swf=small.swf --sacct=small.swf
+  refuses '--cluster: only with --sacct and --ledger' --swf=small.swf --cluster=c
   refuses '/does/not/exist: No such file' --swf=/does/not/exist
   refuses '--fields: only with --sacct' --swf=small.swf --fields=jobid
   refuses '--nodes: "8": write COUNTxCORES' --swf=small.swf --nodes=8

@@ -39,7 +39,7 @@ struct FakeJob {
   void hold_by_owner() {
     held = true;
     held_by_site = false;
-    state_desc.clear();
+    state_desc = "JobHeldUser";
   }
   /// The market holds it until nodes are awarded to it.
   bool is_kept_back() const { return state == MARKET_JOB_PENDING && held && state_desc == "Price"; }

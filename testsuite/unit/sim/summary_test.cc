@@ -70,5 +70,38 @@ TEST(Summary, OfAnExampleByHand) {
   EXPECT_NEAR(summary.asked_value, 40 + 9.0864, 1e-3);
 }
 
+// Job 0 pays 4 of 10 credits, job 1 nothing of 8 and job 2 has no budget: a mean of 0.2 over two. Jobs
+// 3 and 4, refused and dropped, came at 23:59:59 and at 0:00.
+TEST(Summary, WhatAMarketTook) {
+  std::vector<SimJob> jobs(5);
+  std::vector<Valuation> valuations(5);
+  const int worth[] = {10, 8, 0, 3, 5};
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    jobs[i].trace = i;
+    jobs[i].run = 10;
+    jobs[i].submit = jobs[i].eligible = 86400 * 20;
+    valuations[i].worth = Money::from_micro(Money::kMicroPerCredit * worth[i]);
+  }
+  jobs[3].submit = jobs[3].eligible = 86400 * 20 - 1;
+  const JobState done = JobState::kCompleted;
+  const std::vector<JobRecord> records = {{86400 * 20, 86400 * 20 + 10, 0, done},
+                                          {86400 * 20, 86400 * 20 + 10, 0, done},
+                                          {86400 * 20, 86400 * 20 + 10, 0, done},
+                                          {0, 0, 0, JobState::kRefused},
+                                          {0, 0, 0, JobState::kDropped}};
+  const Money four = Money::from_micro(Money::kMicroPerCredit * 4);
+  Takings takings{{four, Money(), Money(), Money(), Money()}, 4, 0.5};
+  const Machine machine = *Machine::parse("1x2");
+  const Summary summary = summarize(machine, jobs, records, valuations, &takings);
+  EXPECT_DOUBLE_EQ(*summary.revenue, 4);
+  EXPECT_DOUBLE_EQ(*summary.payment_to_budget, 0.2);
+  EXPECT_DOUBLE_EQ(*summary.income_to_expectation, 8);
+  EXPECT_DOUBLE_EQ(summary.refused_value[23], 3);
+  EXPECT_DOUBLE_EQ(summary.refused_value[0], 5);
+  takings.expected = 0;
+  EXPECT_FALSE(summarize(machine, jobs, records, valuations, &takings).income_to_expectation);
+  EXPECT_FALSE(summarize(machine, jobs, records, valuations).payment_to_budget);
+}
+
 }  // namespace
 }  // namespace market::sim
