@@ -23,6 +23,7 @@ namespace market {
 class PostedSlots : public PostedPrice {
  public:
   void update(const Capacity& capacity, Time now) override;
+  void prepare() override { econ_.prepare(); }
   PriceList prices(const Request& request, Time now) const override;
   void promise(const Request& request, Time start) override;
   void release(const Request& request, Time start, Time from) override;
@@ -53,12 +54,13 @@ class PostedSlots : public PostedPrice {
   struct Good {
     std::string name;
     double capacity = 0;       ///< units; infinite when the cluster does not tell
-    std::vector<double> busy;  ///< units × seconds per slot held by others
+    std::vector<double> busy;  ///< units × seconds per slot held by others; nothing after it
   };
   std::size_t find_good(std::string_view tres) const;
   std::size_t make_good(const std::string& name);
   void price_good(std::size_t good);
   void set_capacity(const Tres& total);
+  std::size_t busy_slots(const std::vector<Capacity::Busy>& busy) const;
   void set_busy(const std::vector<Capacity::Busy>& busy);
   void remember_good(const std::string& tres);
   std::vector<BasicEcon::Part> parts(const Tres& tres) const;

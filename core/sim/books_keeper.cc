@@ -15,6 +15,15 @@ Time lesson_end(Time now) {
   return (now - kLessonLate) / kLessonEvery * kLessonEvery;
 }
 
+std::vector<AccountView> views_of(std::vector<ledger::AccountInfo> accounts) {
+  std::vector<AccountView> views;
+  views.reserve(accounts.size());
+  for (ledger::AccountInfo& info : accounts)
+    views.push_back(
+        {std::move(info.balance.account), info.balance.posted, info.balance.liens, {}, {}});
+  return views;
+}
+
 }  // namespace
 
 BooksKeeper::BooksKeeper(std::string cluster, Config config, Books& books, Market& market)
@@ -53,12 +62,10 @@ void BooksKeeper::read(BooksReport& report, Time now) {
     report.config = config_;
     report.open_liens.emplace();  // books of a simulation begin empty
   }
-  if (is_first_ || !report.done.empty()) {
-    report.accounts.emplace();
-    for (ledger::AccountInfo& info : books_.accounts()) {
-      report.accounts->push_back(
-          {std::move(info.balance.account), info.balance.posted, info.balance.liens, {}, {}});
-    }
+  if (is_first_) {
+    report.accounts = views_of(books_.accounts());
+  } else if (!report.done.empty()) {
+    report.changed_accounts = views_of(books_.take_changed_accounts());
   }
   const bool bids_are_due = is_first_ || lesson_end(now) != lesson_end(bids_read_) ||
                             (bids_forgotten_ && now - bids_read_ >= kForgetEvery);

@@ -113,11 +113,17 @@ bool MemoryBooks::fits(AccountIndex debit, AccountIndex credit, Money amount) co
 void MemoryBooks::move(AccountIndex debit, AccountIndex credit, Money amount) {
   accounts_[debit].posted -= amount;
   accounts_[credit].posted += amount;
+  changed_.insert({debit, credit});
+}
+
+void MemoryBooks::change_liens(AccountIndex account, Money by) {
+  accounts_[account].liens += by;
+  changed_.insert(account);
 }
 
 void MemoryBooks::drop_lien(Run& run) {
   if (!run.lien) return;
-  accounts_[run.lien->account].liens -= run.lien->amount;
+  change_liens(run.lien->account, kNothing - run.lien->amount);
   run.lien.reset();
 }
 
@@ -166,7 +172,7 @@ Outcome MemoryBooks::set_lien(const Segment& segment) {
   run.details->account = accounts_[*account].name;
   run.status = Status::kOpen;
   run.lien = Lien{*account, amount};
-  accounts_[*account].liens += amount;
+  change_liens(*account, amount);
   return Outcome::kDone;
 }
 
@@ -300,9 +306,21 @@ std::vector<PastBid> MemoryBooks::past_bids(const std::string& cluster, Time sin
 std::vector<ledger::AccountInfo> MemoryBooks::accounts() const {
   std::vector<ledger::AccountInfo> infos;
   infos.reserve(account_names_.size());
-  for (const auto& [name, index] : account_names_)
-    infos.push_back({{name, accounts_[index].posted, accounts_[index].liens}, "", {}});
+  for (const auto& [name, index] : account_names_) infos.push_back(info_of(index));
   return infos;
+}
+
+std::vector<ledger::AccountInfo> MemoryBooks::take_changed_accounts() {
+  std::vector<ledger::AccountInfo> infos;
+  for (const AccountIndex account : changed_) {
+    if (account != kTreasury && account != kRevenue) infos.push_back(info_of(account));
+  }
+  changed_.clear();
+  return infos;
+}
+
+ledger::AccountInfo MemoryBooks::info_of(AccountIndex account) const {
+  return {{accounts_[account].name, accounts_[account].posted, accounts_[account].liens}, "", {}};
 }
 
 std::vector<ledger::OpenLien> MemoryBooks::open_liens(const std::string& cluster) const {
