@@ -35,7 +35,10 @@ struct BooksReport {
   /// Without `accounts`: those that may have changed since the last report.
   std::optional<std::vector<AccountView>> changed_accounts;
   std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
-  std::optional<std::vector<PastBid>> past_bids;
+  std::optional<std::vector<PastBid>> past_bids;            ///< in order of their times
+  /// Not 0: `past_bids` are those made since the last report of some, which stay but for those made
+  /// before this.
+  Time past_bids_since = 0;
   Time learned_until = 0;  ///< `past_bids` were made before
   Time now = 0;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace market {
 
@@ -12,11 +13,21 @@ bool ExchangeMaker::is_wanted(BooksReport& news, std::size_t stocked) {
       news.past_bids && (news.learned_until != learned_until_ || *news.past_bids != past_bids_);
   // At start the bids are there before the nodes, without which no forecast can share them out.
   if (!news.config && !bids_are_news && stocked <= taught_stocked_) return false;
-  if (news.past_bids) {
-    past_bids_ = std::move(*news.past_bids);
-    learned_until_ = news.learned_until;
-  }
+  if (news.past_bids) keep_lessons(news);
   return true;
+}
+
+void ExchangeMaker::keep_lessons(BooksReport& news) {
+  learned_until_ = news.learned_until;
+  if (news.past_bids_since == 0) {
+    past_bids_ = std::move(*news.past_bids);
+    return;
+  }
+  const auto kept = std::find_if(past_bids_.begin(), past_bids_.end(), [&](const PastBid& bid) {
+    return bid.submitted >= news.past_bids_since;
+  });
+  past_bids_.erase(past_bids_.begin(), kept);
+  std::move(news.past_bids->begin(), news.past_bids->end(), std::back_inserter(past_bids_));
 }
 
 Exchanges ExchangeMaker::make(const std::vector<MarketSettings>& markets,

@@ -33,6 +33,7 @@ class ExchangeMaker {
                  Time now);
 
  private:
+  void keep_lessons(BooksReport& news);
   std::unique_ptr<Exchange> make_one(const MarketSettings& settings, const Stand& stand, Time now);
 
   Site& site_;

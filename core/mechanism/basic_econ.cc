@@ -55,7 +55,8 @@ void BasicEcon::advance(std::int64_t first) {
 void BasicEcon::drop_past() {
   for (Row& row : rows_) {
     const auto drop = [this](auto& column) {
-      column.erase(column.begin(), column.begin() + static_cast<long>(offset_));
+      const auto gone = static_cast<long>(std::min(offset_, column.size()));
+      column.erase(column.begin(), column.begin() + gone);
     };
     drop(row.level);
     drop(row.room);
@@ -78,19 +79,26 @@ void BasicEcon::prepare() const {
   for (const Row& row : rows_) freshen(row, offset_, row.level.size());
 }
 
-/// Makes the row as long as there are slots.
+/// Makes the row as long as there are slots, with room for those to come until past ones are dropped.
 void BasicEcon::resize(Row& row) const {
-  const std::size_t size = offset_ + static_cast<std::size_t>(slots_);
-  row.level.resize(size);
-  row.room.resize(size);
-  row.unit_price.resize(size);
-  row.paid.resize(size);
-  row.curve.resize(size);
+  const auto slots = static_cast<std::size_t>(slots_);
+  row.level.reserve(2 * slots);
+  row.level.resize(offset_ + slots);
 }
 
 /// What is kept of the slots from .. to − 1 becomes true. Slots that are asked for lie close to each
 /// other, so one range of true ones is kept, with all between.
 void BasicEcon::freshen(const Row& row, std::size_t from, std::size_t to) const {
+  if (row.room.size() < to) {
+    const auto lengthen = [&](auto& column) {
+      column.reserve(row.level.capacity());
+      column.resize(to);
+    };
+    lengthen(row.room);
+    lengthen(row.unit_price);
+    lengthen(row.paid);
+    lengthen(row.curve);
+  }
   row.fresh_from = std::max(row.fresh_from, offset_);
   if (row.fresh_from >= row.fresh_to) row.fresh_from = row.fresh_to = from;
   for (; row.fresh_from > from; --row.fresh_from) refresh(row, row.fresh_from - 1);

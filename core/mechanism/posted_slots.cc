@@ -20,10 +20,6 @@ std::int64_t slots_of(const MarketSettings& config) {
   return config.horizon / config.slot + 2;
 }
 
-bool is_shared(std::string_view tres) {
-  return tres == "node";
-}
-
 bool is_virtual(std::string_view tres) {
   return tres.starts_with("virtual/");
 }

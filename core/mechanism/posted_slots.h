@@ -33,6 +33,8 @@ class PostedSlots : public PostedPrice {
 
   /// The actual resources that a request for `tres` stands for.
   Amounts actual(const Tres& tres) const;
+  /// Whether jobs share a TRES, so that it is never short.
+  static bool is_shared(std::string_view tres) { return tres == "node"; }
   /// What a job that needs this bills in an hour at a price of 1, by the configured rule.
   double billing(const Amounts& actual) const;
   const MarketSettings& config() const { return config_; }

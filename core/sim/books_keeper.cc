@@ -11,6 +11,8 @@ constexpr Time kLessonEvery = 3600;
 constexpr Time kLessonLate = 60;
 constexpr Time kForgetEvery = 60;
 
+constexpr Time kDropEvery = 86400;  // the books drop old bids a day at a time
+
 Time lesson_end(Time now) {
   return (now - kLessonLate) / kLessonEvery * kLessonEvery;
 }
@@ -71,9 +73,16 @@ void BooksKeeper::read(BooksReport& report, Time now) {
                             (bids_forgotten_ && now - bids_read_ >= kForgetEvery);
   if (!bids_are_due) return;
   report.learned_until = lesson_end(now);
-  books_.forget_bids(report.learned_until - history_);
-  report.past_bids =
-      books_.past_bids(cluster_, report.learned_until - history_, report.learned_until);
+  const Time oldest = report.learned_until - history_;
+  if (oldest - forgotten_until_ >= kDropEvery) {
+    forgotten_until_ = oldest;
+    books_.forget_bids(oldest);
+  }
+  // Bids are written in the moment they are made, so that those told before stay as they were.
+  if (!is_first_ && !bids_forgotten_) report.past_bids_since = oldest;
+  const Time since = report.past_bids_since == 0 ? oldest : told_until_;
+  report.past_bids = books_.past_bids(cluster_, since, report.learned_until);
+  told_until_ = report.learned_until;
   bids_read_ = now;
   bids_forgotten_ = false;
 }

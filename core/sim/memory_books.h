@@ -9,7 +9,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ledger/ledger.h"
@@ -90,6 +92,7 @@ class MemoryBooks : public Books {
   std::set<AccountIndex> changed_;             // since take_changed_accounts()
   std::unordered_map<std::string, Run> runs_;  // by SegmentKey::text()
   std::map<std::string, KeptBid> bids_;        // by id
+  std::set<std::pair<Time, std::string_view>> bids_by_time_;
 };
 
 }  // namespace market::sim
