@@ -29,6 +29,7 @@ class AuctionExchange final : public Exchange {
                                         Time now) override;
   void work(Time now) override;
   void forget_rooms() override { rooms_known_ = false; }
+  void forget_nodes() override { nodes_known_ = rooms_known_ = false; }
   void withdraw() override { next_auction_ = 0; }
   void rate_unseen(Job& job, const market_job_t& ended, Time now) override;
   void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
@@ -38,6 +39,7 @@ class AuctionExchange final : public Exchange {
  private:
   enum class Who { kStanding, kAll };
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
+  void list_nodes();
   const std::vector<NodeRoom>& node_rooms();
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
   Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);
@@ -52,7 +54,7 @@ class AuctionExchange final : public Exchange {
 
   std::unique_ptr<Auction> auction_;
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
-  bool rooms_known_ = false;
+  bool nodes_known_ = false, rooms_known_ = false;
   Time next_auction_ = 0;
 };
 

@@ -124,8 +124,10 @@ class Exchange {
                                                 Time now);
   /// What is to be done once a pass.
   virtual void work(Time /*now*/) {}
-  /// The nodes or the runs changed.
+  /// The runs changed.
   virtual void forget_rooms() {}
+  /// The nodes changed.
+  virtual void forget_nodes() {}
   /// Others pay by this bid no longer.
   virtual void withdraw() {}
   /// A run that the auction saw nowhere gets the rate that a bid like it would have now.
