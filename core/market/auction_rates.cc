@@ -17,12 +17,15 @@ constexpr double kRounding = 1e-9;
 
 /// All of the node is free; where it names the same resources as before they stay where they are.
 void make_free(NodeRoom& room) {
-  const bool same_names = std::equal(room.free.begin(), room.free.end(), room.total.begin(),
-                                     room.total.end(), [](auto& free, const auto& total) {
-                                       free.second = total.second;
-                                       return free.first == total.first;
-                                     });
-  if (!same_names) room.free = room.total;
+  const bool same_names =
+      std::equal(room.free.begin(), room.free.end(), room.total.begin(), room.total.end(),
+                 [](const auto& free, const auto& total) { return free.first == total.first; });
+  if (!same_names) {
+    room.free = room.total;
+    return;
+  }
+  auto free = room.free.begin();
+  for (const auto& [name, amount] : room.total) (free++)->second = amount;
 }
 
 }  // namespace
