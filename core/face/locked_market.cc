@@ -50,7 +50,7 @@ std::vector<Queued> LockedMarket::take_entries() {
 }
 
 // Empty when there is nothing to learn and the settings stay, or when they cannot be had.
-Exchanges LockedMarket::successors(const BooksReport& news) {
+Exchanges LockedMarket::successors(BooksReport& news) {
   std::size_t stocked = 0;
   {
     const MutexLock lock(mutex_);
@@ -64,7 +64,9 @@ Exchanges LockedMarket::successors(const BooksReport& news) {
     markets = (news.config ? *news.config : market_.config()).all_markets();
     stands = market_.stands_of(markets);
   }
-  return maker_.make(markets, stands, news.now);
+  Exchanges next = maker_.make(markets, stands, news.now);
+  for (const auto& exchange : next) exchange->prepare();
+  return next;
 }
 
 // What was sold while the next exchanges were taught is made up for without the lock too, but for

@@ -56,7 +56,7 @@ class LockedMarket {
  private:
   std::vector<Queued> take_entries();
   void report(BooksReport news);
-  Exchanges successors(const BooksReport& news);
+  Exchanges successors(BooksReport& news);
 
   const Log log_;
 

@@ -88,8 +88,9 @@ std::vector<RefusedLien> Accounts::take_results(BooksReport& news) {
   }
   unwritten_ -= news.done.size();
   std::move(news.done.begin(), news.done.end(), std::back_inserter(unread_));
-  if (news.accounts) {
-    funds_.install(std::move(*news.accounts));
+  if (news.accounts) funds_.install(std::move(*news.accounts));
+  if (news.changed_accounts) funds_.install_changed(std::move(*news.changed_accounts));
+  if (news.accounts || news.changed_accounts) {
     for (const Queued& queued : unread_) {
       for (const auto& [account, delta] : queued.deltas) funds_.unpend(account, delta);
     }

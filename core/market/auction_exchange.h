@@ -30,8 +30,9 @@ class AuctionExchange final : public Exchange {
   std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                         Time now) override;
   void work(Time now) override;
-  void forget_rooms() override {
-    rooms_known_ = false;
+  void forget_rooms() override { rooms_known_ = false; }
+  void forget_nodes() override {
+    nodes_known_ = rooms_known_ = false;
     able_.clear();
   }
   void withdraw() override { next_auction_ = 0; }
@@ -43,6 +44,7 @@ class AuctionExchange final : public Exchange {
  private:
   enum class Who { kStanding, kAll };
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
+  void list_nodes();
   const std::vector<NodeRoom>& node_rooms();
   const std::vector<char>* able_nodes(const Request& request);
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
@@ -58,9 +60,8 @@ class AuctionExchange final : public Exchange {
 
   std::unique_ptr<Auction> auction_;
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
-  bool rooms_known_ = false;
-  std::map<std::string, std::vector<char>>
-      able_;  // while the nodes are known, by what is asked for
+  bool nodes_known_ = false, rooms_known_ = false;
+  std::map<std::string, std::vector<char>> able_;  // while the nodes are known, by what is asked for
   Time next_auction_ = 0;
 };
 

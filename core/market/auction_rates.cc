@@ -15,15 +15,24 @@ namespace {
 constexpr double kHour = 3600;
 constexpr double kRounding = 1e-9;
 
+/// All of the node is free; where it names the same resources as before they stay where they are.
+void make_free(NodeRoom& room) {
+  const bool same_names =
+      std::equal(room.free.begin(), room.free.end(), room.total.begin(), room.total.end(),
+                 [](const auto& free, const auto& total) { return free.first == total.first; });
+  if (!same_names) {
+    room.free = room.total;
+    return;
+  }
+  auto free = room.free.begin();
+  for (const auto& [name, amount] : room.total) (free++)->second = amount;
+}
+
 }  // namespace
 
-// Kept until a run begins or ends or the cluster or the configuration changes: many submissions
-// may come between two passes.
-const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
-  if (rooms_known_) return rooms_;
-  rooms_known_ = true;
+void AuctionExchange::list_nodes() {
+  nodes_known_ = true;
   rooms_.clear();
-  if (!auction_->wants_nodes()) return rooms_;
   for (const Node& node : site_.cluster.nodes()) {
     NodeRoom room{node.name, {}, {}, {}};
     const auto owner = settings.owners.find(node.name);
@@ -33,9 +42,18 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
       room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
       for (const auto& [name, count] : node.gres) room.total["gres/" + name] = count;
     }
-    room.free = room.total;
     rooms_.push_back(std::move(room));
   }
+}
+
+// Kept until a run begins or ends or the cluster or the configuration changes: many submissions
+// may come between two passes.
+const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
+  if (rooms_known_) return rooms_;
+  rooms_known_ = true;
+  if (!auction_->wants_nodes()) return rooms_;
+  if (!nodes_known_) list_nodes();
+  for (NodeRoom& room : rooms_) make_free(room);
   const auto take = [this](const Placement& placement) {
     for (const Seat& seat : placement) {
       if (seat.node >= rooms_.size()) continue;

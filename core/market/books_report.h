@@ -30,10 +30,15 @@ struct BooksReport {
   std::string ledger_error;  ///< why the books cannot be used now; "" when they can
   bool ledger_gone = false;  ///< since its file was deleted, moved or replaced while it was open
   std::vector<Queued> done;
-  std::vector<ledger::Outcome> outcomes;  ///< of `done`, in order
-  std::optional<std::vector<AccountView>> accounts;
+  std::vector<ledger::Outcome> outcomes;             ///< of `done`, in order
+  std::optional<std::vector<AccountView>> accounts;  ///< all of them
+  /// Without `accounts`: those that may have changed since the last report.
+  std::optional<std::vector<AccountView>> changed_accounts;
   std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
-  std::optional<std::vector<PastBid>> past_bids;
+  std::optional<std::vector<PastBid>> past_bids;            ///< in order of their times
+  /// Not 0: `past_bids` are those made since the last report of some, which stay but for those made
+  /// before this.
+  Time past_bids_since = 0;
   Time learned_until = 0;  ///< `past_bids` were made before
   Time now = 0;
 };

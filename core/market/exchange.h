@@ -46,6 +46,7 @@ class Exchange {
   std::string refusal;  ///< why bids are refused now; empty: they are not
   bool capacity_due = true;
   Time capacity_at = 0;
+  Capacity stock;                                ///< what it has for sale, as last told to the rule
   std::set<std::string, std::less<>> sold_tres;  ///< names of the TRES for sale
 
   virtual std::string_view rule() const = 0;
@@ -54,6 +55,8 @@ class Exchange {
   /// Whether runs cost anything.
   virtual bool is_priced() const { return true; }
   virtual void update(const Capacity& capacity, Time now) = 0;
+  /// Does without the lock what would else be done at the first question under it.
+  virtual void prepare() {}
 
   // ---- what is sold; from begin_journal() to end_journal() it is kept for a successor, which may
   // sell starts where this rule sells none
@@ -126,8 +129,10 @@ class Exchange {
                                                 Time now);
   /// What is to be done once a pass.
   virtual void work(Time /*now*/) {}
-  /// The nodes or the runs changed.
+  /// The runs changed.
   virtual void forget_rooms() {}
+  /// The nodes changed.
+  virtual void forget_nodes() {}
   /// Others pay by this bid no longer.
   virtual void withdraw() {}
   /// A run that the auction saw nowhere gets the rate that a bid like it would have now.

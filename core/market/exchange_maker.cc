@@ -4,19 +4,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace market {
 
-bool ExchangeMaker::is_wanted(const BooksReport& news, std::size_t stocked) {
+bool ExchangeMaker::is_wanted(BooksReport& news, std::size_t stocked) {
   const bool bids_are_news =
-      news.past_bids && (*news.past_bids != past_bids_ || news.learned_until != learned_until_);
+      news.past_bids && (news.learned_until != learned_until_ || *news.past_bids != past_bids_);
   // At start the bids are there before the nodes, without which no forecast can share them out.
   if (!news.config && !bids_are_news && stocked <= taught_stocked_) return false;
-  if (news.past_bids) {
-    past_bids_ = *news.past_bids;
-    learned_until_ = news.learned_until;
-  }
+  if (news.past_bids) keep_lessons(news);
   return true;
+}
+
+void ExchangeMaker::keep_lessons(BooksReport& news) {
+  learned_until_ = news.learned_until;
+  if (news.past_bids_since == 0) {
+    past_bids_ = std::move(*news.past_bids);
+    return;
+  }
+  const auto kept = std::find_if(past_bids_.begin(), past_bids_.end(), [&](const PastBid& bid) {
+    return bid.submitted >= news.past_bids_since;
+  });
+  past_bids_.erase(past_bids_.begin(), kept);
+  std::move(news.past_bids->begin(), news.past_bids->end(), std::back_inserter(past_bids_));
 }
 
 Exchanges ExchangeMaker::make(const std::vector<MarketSettings>& markets,
@@ -36,14 +47,19 @@ Exchanges ExchangeMaker::make(const std::vector<MarketSettings>& markets,
 
 std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings,
                                                   const Stand& stand, Time now) {
-  std::vector<PastBid> lessons;
+  const Time since = learned_until_ - settings.predictor_history;
+  const bool all_count = std::all_of(past_bids_.begin(), past_bids_.end(), [&](const PastBid& bid) {
+    return bid.submitted >= since && settings.trades(bid.partition) &&
+           settings.rate_of(bid.partition) == 1;
+  });
+  std::vector<PastBid> some;
   for (const PastBid& bid : past_bids_) {
-    if (settings.trades(bid.partition) &&
-        bid.submitted >= learned_until_ - settings.predictor_history) {
-      lessons.push_back(bid);
-      lessons.back().value /= settings.rate_of(bid.partition);
-    }
+    if (all_count) break;
+    if (bid.submitted < since || !settings.trades(bid.partition)) continue;
+    some.push_back(bid);
+    some.back().value /= settings.rate_of(bid.partition);
   }
+  const std::vector<PastBid>& lessons = all_count ? past_bids_ : some;
   auto made = make_exchange(site_, settings, stand.capacity, lessons, learned_until_, now);
   if (!made) {
     site_.log(LogLevel::kError,

@@ -25,14 +25,15 @@ class ExchangeMaker {
   explicit ExchangeMaker(Site& site) : site_(site) {}
 
   /// Whether the news ask for exchanges made anew: other settings, other lessons, or nodes in more
-  /// markets (`stocked`) than when they last learned. Keeps the lessons.
-  bool is_wanted(const BooksReport& news, std::size_t stocked);
+  /// markets (`stocked`) than when they last learned. Takes the lessons out of the news.
+  bool is_wanted(BooksReport& news, std::size_t stocked);
   /// An exchange for each of `markets`, taught, with what is sold of it promised; `stands` in the
   /// same order. Empty, and said in the log, when one cannot be had.
   Exchanges make(const std::vector<MarketSettings>& markets, const std::vector<Stand>& stands,
                  Time now);
 
  private:
+  void keep_lessons(BooksReport& news);
   std::unique_ptr<Exchange> make_one(const MarketSettings& settings, const Stand& stand, Time now);
 
   Site& site_;

@@ -4,8 +4,12 @@
 namespace market {
 
 void Funds::install(std::vector<AccountView> accounts) {
-  ++version_;
   accounts_.clear();
+  install_changed(std::move(accounts));
+}
+
+void Funds::install_changed(std::vector<AccountView> accounts) {
+  ++version_;
   for (AccountView& account : accounts) {
     std::string name = account.name;
     accounts_.insert_or_assign(std::move(name), std::move(account));

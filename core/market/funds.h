@@ -30,6 +30,8 @@ class Funds {
  public:
   /// Replaces what the ledger said; pending changes stay.
   void install(std::vector<AccountView> accounts);
+  /// Replaces what it said of these accounts alone.
+  void install_changed(std::vector<AccountView> accounts);
   void pend(const std::string& account, const Delta& delta);
   void unpend(const std::string& account, const Delta& delta);
 

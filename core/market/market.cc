@@ -18,8 +18,10 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
     site_.log(LogLevel::kError, kTextsOverwritten);
   if (site_.cluster.update(told, now)) move_runs();
   site_.accounts.trust_associations(told.associations_enforced);
-  site_.forget_rooms();
-  for (const auto& exchange : site_.exchanges) exchange->capacity_due = true;
+  for (const auto& exchange : site_.exchanges) {
+    exchange->forget_nodes();
+    exchange->capacity_due = true;
+  }
   site_.update_capacity(now);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/market/text.h"
 
@@ -41,6 +42,47 @@ std::optional<Money> money_of(const Json& object, const char* key) {
   return money ? std::optional<Money>(*money) : std::nullopt;
 }
 
+// Notes are written for each job and each step of it: plain texts and times go without a tree of
+// JSON, to the same bytes.
+class NoteWriter {
+ public:
+  void add(std::string_view key, const std::string& value) {
+    begin(key);
+    const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) {
+      return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+    });
+    if (is_plain) {
+      text_.append(1, '"').append(value).append(1, '"');
+    } else {
+      text_ += dump(value);
+    }
+  }
+  void add_number(std::string_view key, Time value) {
+    begin(key);
+    text_ += fmt::format_int(value).str();
+  }
+  void add_number(std::string_view key, double value) {
+    begin(key);
+    text_ += dump(value);
+  }
+  void add_true(std::string_view key) {
+    begin(key);
+    text_ += "true";
+  }
+  std::string text() && { return std::move(text_.append("}}")); }
+
+ private:
+  static std::string dump(const Json& value) {
+    return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  }
+  void begin(std::string_view key) {
+    if (text_.size() > kStart.size()) text_ += ',';
+    text_.append(1, '"').append(key).append("\":");
+  }
+
+  std::string text_{kStart};
+};
+
 }  // namespace
 
 bool is_note(std::string_view text) {
@@ -48,43 +90,44 @@ bool is_note(std::string_view text) {
 }
 
 std::string write_note(const Note& note) {
-  Json inner = Json::object();
+  NoteWriter inner;
+  inner.add("token", note.token);
+  inner.add("account", note.account);
   if (note.settled) {
-    inner["token"] = note.token;
-    inner["account"] = note.account;
-    inner["charged"] = note.charged.to_string();
-    inner["quoted"] = note.price.to_string();
-    inner["refunded"] = note.refunded.to_string();
-    inner["rule"] = note.rule;
-    inner["restart"] = note.restart;
+    inner.add("charged", note.charged.to_string());
+    inner.add("quoted", note.price.to_string());
+    inner.add("refunded", note.refunded.to_string());
+    inner.add("rule", note.rule);
+    inner.add_number("restart", Time{note.restart});
   } else {
-    inner["token"] = note.token;
-    inner["account"] = note.account;
-    inner["price"] = note.price.to_string();
-    inner["rule"] = note.rule;
+    inner.add("price", note.price.to_string());
+    inner.add("rule", note.rule);
   }
-  inner["start"] = note.start;
-  inner["end"] = note.end;
-  if (note.free_after != 0) inner["free_after"] = note.free_after;
-  if (!note.markup.empty()) inner["markup"] = note.markup;
-  inner["submitted"] = note.submitted;
-  if (!note.budget.empty()) inner["budget"] = note.budget;
-  if (!note.value.empty()) inner["value"] = note.value;
+  inner.add_number("start", note.start);
+  inner.add_number("end", note.end);
+  if (note.free_after != 0) inner.add_number("free_after", note.free_after);
+  if (!note.markup.empty()) inner.add("markup", note.markup);
+  inner.add_number("submitted", note.submitted);
+  if (!note.budget.empty()) inner.add("budget", note.budget);
+  if (!note.value.empty()) inner.add("value", note.value);
   if (note.run_start != 0) {
-    inner["run_start"] = note.run_start;
+    inner.add_number("run_start", note.run_start);
     if (note.rate) {
-      inner["ran"] = note.ran;
-      inner["accrued"] = note.accrued;
-      inner["rate"] = *note.rate;
+      inner.add_number("ran", note.ran);
+      inner.add_number("accrued", note.accrued);
+      inner.add_number("rate", *note.rate);
     }
-    if (note.awarded) inner["awarded"] = true;
+    if (note.awarded) inner.add_true("awarded");
   }
-  if (note.waiting) inner["waiting"] = true;
-  if (note.kept_back) inner["kept_back"] = true;
-  if (note.wish) inner["wish"] = {{"nodes", note.wish->required}, {"max", note.wish->max_nodes}};
-  if (note.keeps_price) inner["keeps_price"] = true;
-  if (!note.seats.empty()) inner["seats"] = note.seats;
-  return Json{{"market", inner}}.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (note.waiting) inner.add_true("waiting");
+  if (note.kept_back) inner.add_true("kept_back");
+  if (note.wish) {
+    inner.add("wish_nodes", note.wish->required);
+    inner.add_number("wish_max", Time{note.wish->max_nodes});
+  }
+  if (note.keeps_price) inner.add_true("keeps_price");
+  if (!note.seats.empty()) inner.add("seats", note.seats);
+  return std::move(inner).text();
 }
 
 std::string bill_text(const Note& settled, std::size_t size) {
@@ -131,9 +174,9 @@ std::optional<Note> read_note(std::string_view text) {
   note.awarded = inner.contains("awarded");
   note.waiting = inner.contains("waiting");
   note.kept_back = inner.contains("kept_back");
-  if (inner.contains("wish") && inner["wish"].is_object())
-    note.wish = NodeWish{text_of(inner["wish"], "nodes"),
-                         static_cast<std::uint32_t>(time_of(inner["wish"], "max"))};
+  if (inner.contains("wish_nodes"))
+    note.wish = NodeWish{text_of(inner, "wish_nodes"),
+                         static_cast<std::uint32_t>(time_of(inner, "wish_max"))};
   note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");
   note.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));

@@ -2,7 +2,7 @@
 // The market's word on a job: small JSON that travels with it as its note (docs/note-format.md).
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
-//   held until it is awarded nodes   the same with "kept_back":true; awarded: "wish":{"nodes":"","max":0}
+//   held until it is awarded nodes   the same with "kept_back":true; awarded: "wish_nodes":"","wish_max":0
 //   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R[,"awarded":true]
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again

@@ -14,6 +14,7 @@ class PostedExchange final : public Exchange {
   std::string_view rule() const override { return prices_->rule(); }
   bool promises() const override { return true; }
   void update(const Capacity& capacity, Time now) override { prices_->update(capacity, now); }
+  void prepare() override { prices_->prepare(); }
   std::uint64_t priced() const override { return priced_; }
 
   PriceList price_list(const Request& request, Time now) const override;

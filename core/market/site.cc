@@ -84,28 +84,32 @@ void Site::find_shared_nodes() {
 
 void Site::update_capacity(Time now) {
   if (!cluster.is_known()) return;
-  bool any_due = false;
+  bool is_due = false, changed = cluster.others_changed();
   for (const auto& exchange : exchanges) {
     const Time slot = exchange->settings.slot;
-    exchange->capacity_due |=
-        now / slot != exchange->capacity_at / slot ||
-        (cluster.others_changed() && now - exchange->capacity_at >= kCapacityEvery);
-    any_due |= exchange->capacity_due;
+    changed |= exchange->capacity_due;
+    is_due |= exchange->capacity_due || now / slot != exchange->capacity_at / slot ||
+              (cluster.others_changed() && now - exchange->capacity_at >= kCapacityEvery);
   }
-  if (!any_due) return;
-  find_shared_nodes();
-  std::size_t stocked = 0;
+  if (!is_due) return;
+  if (changed) take_stock();
   for (const auto& exchange : exchanges) {
-    const Capacity capacity = cluster.capacity_under(exchange->settings);
-    stocked += !capacity.total.empty();
-    exchange->sold_tres.clear();
-    for (const auto& [name, amount] : capacity.total) exchange->sold_tres.insert(name);
-    exchange->update(capacity, now);
+    exchange->update(exchange->stock, now);
     exchange->capacity_due = false;
     exchange->capacity_at = now;
   }
-  stocked_markets = stocked;
   (void)cluster.take_others_changed();
+}
+
+void Site::take_stock() {
+  find_shared_nodes();
+  stocked_markets = 0;
+  for (const auto& exchange : exchanges) {
+    exchange->stock = cluster.capacity_under(exchange->settings);
+    stocked_markets += !exchange->stock.total.empty();
+    exchange->sold_tres.clear();
+    for (const auto& [name, amount] : exchange->stock.total) exchange->sold_tres.insert(name);
+  }
 }
 
 void Site::forget_rooms() {

@@ -79,6 +79,7 @@ struct Site {
 
  private:
   void find_shared_nodes();
+  void take_stock();
 };
 
 }  // namespace market

@@ -32,7 +32,7 @@ std::size_t BasicEcon::add_good(PriceCurves curves, std::int64_t slots_per_curve
   rows_.emplace_back();
   rows_.back().curves = std::move(curves);
   rows_.back().slots_per_curve = slots_per_curve;
-  resize(rows_.back(), 0);
+  resize(rows_.back());
   return rows_.size() - 1;
 }
 
@@ -40,72 +40,98 @@ void BasicEcon::set_curves(std::size_t good, PriceCurves curves, std::int64_t sl
   Row& row = rows_[good];
   row.curves = std::move(curves);
   row.slots_per_curve = slots_per_curve;
-  for (std::size_t slot = 0; slot < row.level.size(); ++slot) refresh(row, slot);
+  row.fresh_from = row.fresh_to = 0;
 }
 
 void BasicEcon::advance(std::int64_t first) {
   if (first <= first_) return;
-  const auto gone = static_cast<std::size_t>(std::min(first - first_, slots_));
+  offset_ += static_cast<std::size_t>(std::min(first - first_, slots_));
   first_ = first;
+  for (Row& row : rows_) resize(row);
+  if (offset_ >= static_cast<std::size_t>(slots_)) drop_past();
+}
+
+/// Called once in as many slots as there are, so that going on costs the same for each slot.
+void BasicEcon::drop_past() {
   for (Row& row : rows_) {
-    const auto drop = [gone](auto& column) {
-      column.erase(column.begin(), column.begin() + static_cast<long>(gone));
+    const auto drop = [this](auto& column) {
+      const auto gone = static_cast<long>(std::min(offset_, column.size()));
+      column.erase(column.begin(), column.begin() + gone);
     };
     drop(row.level);
     drop(row.room);
     drop(row.unit_price);
     drop(row.paid);
     drop(row.curve);
-    const std::size_t kept = row.level.size();
-    resize(row, kept);
+    row.fresh_from -= std::min(row.fresh_from, offset_);
+    row.fresh_to -= std::min(row.fresh_to, offset_);
   }
+  offset_ = 0;
 }
 
 void BasicEcon::extend(std::int64_t end) {
   if (end <= this->end()) return;
-  const auto before = static_cast<std::size_t>(slots_);
   slots_ = end - first_;
-  for (Row& row : rows_) resize(row, before);
+  for (Row& row : rows_) resize(row);
 }
 
-/// Makes the row as long as there are slots; those from `from` on are new.
-void BasicEcon::resize(Row& row, std::size_t from) const {
-  const auto size = static_cast<std::size_t>(slots_);
-  row.level.resize(size);
-  row.room.resize(size);
-  row.unit_price.resize(size);
-  row.paid.resize(size);
-  row.curve.resize(size);
-  for (std::size_t slot = from; slot < size; ++slot) refresh(row, slot);
+void BasicEcon::prepare() const {
+  for (const Row& row : rows_) freshen(row, offset_, row.level.size());
+}
+
+/// Makes the row as long as there are slots, with room for those to come until past ones are dropped.
+void BasicEcon::resize(Row& row) const {
+  const auto slots = static_cast<std::size_t>(slots_);
+  row.level.reserve(2 * slots);
+  row.level.resize(offset_ + slots);
+}
+
+/// What is kept of the slots from .. to − 1 becomes true. Slots that are asked for lie close to each
+/// other, so one range of true ones is kept, with all between.
+void BasicEcon::freshen(const Row& row, std::size_t from, std::size_t to) const {
+  if (row.room.size() < to) {
+    const auto lengthen = [&](auto& column) {
+      column.reserve(row.level.capacity());
+      column.resize(to);
+    };
+    lengthen(row.room);
+    lengthen(row.unit_price);
+    lengthen(row.paid);
+    lengthen(row.curve);
+  }
+  row.fresh_from = std::max(row.fresh_from, offset_);
+  if (row.fresh_from >= row.fresh_to) row.fresh_from = row.fresh_to = from;
+  for (; row.fresh_from > from; --row.fresh_from) refresh(row, row.fresh_from - 1);
+  for (; row.fresh_to < to; ++row.fresh_to) refresh(row, row.fresh_to);
 }
 
 /// Recomputes what is kept of one slot after its level or its curve changed.
-void BasicEcon::refresh(Row& row, std::size_t slot) const {
-  const std::int64_t period = (first_ + static_cast<std::int64_t>(slot)) / row.slots_per_curve;
-  const auto curve =
-      static_cast<std::size_t>(period % static_cast<std::int64_t>(row.curves.size()));
-  const double level = row.level[slot];
-  row.curve[slot] = static_cast<std::uint32_t>(curve);
-  row.paid[slot] = row.curves.paid(curve, std::min(level, row.curves.limit(curve)));
+void BasicEcon::refresh(const Row& row, std::size_t index) const {
+  const std::int64_t slot = first_ + static_cast<std::int64_t>(index - offset_);
+  const auto curve = static_cast<std::size_t>((slot / row.slots_per_curve) %
+                                              static_cast<std::int64_t>(row.curves.size()));
+  const double level = row.level[index];
+  row.curve[index] = static_cast<std::uint32_t>(curve);
+  row.paid[index] = row.curves.paid(curve, std::min(level, row.curves.limit(curve)));
   if (level >= row.curves.limit(curve)) {
-    row.room[slot] = -1;
+    row.room[index] = -1;
     return;
   }
   const PriceCurves::Piece& next = row.curves.piece(curve, std::floor(level) + 1);
-  row.room[slot] = next.upper - level;
-  row.unit_price[slot] = next.price;
+  row.room[index] = next.upper - level;
+  row.unit_price[index] = next.price;
 }
 
 double BasicEcon::promised(std::size_t good, std::int64_t slot) const {
-  return rows_[good].level[static_cast<std::size_t>(slot - first_)];
+  return rows_[good].level[index_of(slot)];
 }
 
 void BasicEcon::add(std::size_t good, std::int64_t slot, double units) {
   if (slot < first_ || slot >= end()) return;
   Row& row = rows_[good];
-  const auto index = static_cast<std::size_t>(slot - first_);
+  const std::size_t index = index_of(slot);
   row.level[index] = std::max(0.0, row.level[index] + units);
-  refresh(row, index);
+  if (index >= row.fresh_from && index < row.fresh_to) refresh(row, index);
 }
 
 void BasicEcon::add(std::span<const Part> parts, const Span& span, double sign) {
@@ -136,6 +162,7 @@ template <class Put>
 void BasicEcon::price_part(const Part& part, std::size_t from, std::size_t count, double scale,
                            Put put, std::span<Holding*> holdings) const {
   const Row& row = rows_[part.good];
+  freshen(row, from, from + count);
   const double most_units = part.width * static_cast<double>(slot_seconds_);
   const double factor = part.factor * scale;
   const double second_factor = part.width * factor;
@@ -207,11 +234,12 @@ double BasicEcon::largest_total(std::span<const Part> parts, const Span& span) c
 
 double BasicEcon::slot_cost(std::span<const Part> parts, std::int64_t slot, std::int64_t seconds,
                             Combine combine) const {
-  const auto index = static_cast<std::size_t>(slot - first_);
+  const std::size_t index = index_of(slot);
   double sum = 0;
   double most = 0;
   for (const Part& part : parts) {
     const Row& row = rows_[part.good];
+    freshen(row, index, index + 1);
     const double level = row.level[index];
     const double units = part.width * static_cast<double>(seconds);
     const double cost = part.factor * row.curves.cost(row.curve[index], level, level + units);
@@ -235,7 +263,7 @@ std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& s
                                       std::int64_t starts, Combine combine) const {
   std::vector<double> result(static_cast<std::size_t>(std::max<std::int64_t>(starts, 0)));
   if (result.empty()) return result;
-  const auto from = static_cast<std::size_t>(span.slot - first_);
+  const std::size_t from = index_of(span.slot);
   const auto full = static_cast<std::size_t>(span.full);
   const std::size_t count = result.size();
   const double scale = scale_for(largest_total(parts, span));

@@ -50,6 +50,8 @@ class BasicEcon {
   void advance(std::int64_t first);
   /// Adds empty slots until `end` is covered.
   void extend(std::int64_t end);
+  /// Makes ready what prices of slots need, which is else done for the slots that are asked for.
+  void prepare() const;
 
   /// Units of `good` promised in `slot`.
   double promised(std::size_t good, std::int64_t slot) const;
@@ -71,18 +73,25 @@ class BasicEcon {
   double total(std::span<const Part> parts, const Span& span, Combine combine) const;
 
  private:
-  /// Flat arrays over the slots of one good.
+  /// Flat arrays over the slots of one good; those before `offset_` are past. All but the level is
+  /// known of the slots fresh_from .. fresh_to − 1 alone.
   struct Row {
     PriceCurves curves;
     std::int64_t slots_per_curve = 1;
-    std::vector<double> level;  ///< units promised
-    std::vector<double> room;   ///< so many units more cost unit_price each; negative: none
-    std::vector<double> unit_price;
-    std::vector<double> paid;  ///< what the promised units cost on the curve
-    std::vector<std::uint32_t> curve;
+    std::vector<double> level;         ///< units promised
+    mutable std::vector<double> room;  ///< so many units more cost unit_price each; negative: none
+    mutable std::vector<double> unit_price;
+    mutable std::vector<double> paid;  ///< what the promised units cost on the curve
+    mutable std::vector<std::uint32_t> curve;
+    mutable std::size_t fresh_from = 0, fresh_to = 0;
   };
-  void resize(Row& row, std::size_t from) const;
-  void refresh(Row& row, std::size_t slot) const;
+  std::size_t index_of(std::int64_t slot) const {
+    return offset_ + static_cast<std::size_t>(slot - first_);
+  }
+  void resize(Row& row) const;
+  void drop_past();
+  void freshen(const Row& row, std::size_t from, std::size_t to) const;
+  void refresh(const Row& row, std::size_t index) const;
   /// What a slot costs when it is held for `seconds`, in the integers of a sum; kBlocked when it
   /// cannot be.
   struct Holding {
@@ -102,6 +111,7 @@ class BasicEcon {
   std::int64_t first_;
   std::int64_t slots_;
   std::int64_t slot_seconds_;
+  std::size_t offset_ = 0;  ///< index of slot first_ in the rows
   std::vector<Row> rows_;
   mutable Holding lead_, full_, tail_;  ///< kept between calls to save allocations
 };

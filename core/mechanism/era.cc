@@ -58,7 +58,7 @@ void Era::add_demands(const PastBid& bid, double period, Demands& demands) const
   const Time end = std::min(std::max(bid.deadline, bid.earliest + bid.duration),
                             bid.earliest + config().horizon);
   for (const auto& [name, amount] : amounts) {
-    if (amount <= 0) continue;
+    if (amount <= 0 || is_shared(name)) continue;
     demands[std::string(good_name(name))].push_back(
         {.begin = static_cast<double>(bid.earliest) / period,
          .end = static_cast<double>(end) / period,

@@ -45,6 +45,9 @@ class Mechanism {
   virtual std::string_view rule() const = 0;
   /// The cluster changed, or time went on: what is for sale from `now` on.
   virtual void update(const Capacity& capacity, Time now) = 0;
+  /// Does what can be done ahead of the first question. Who makes a mechanism without the lock calls
+  /// it, so that nobody does that under the lock.
+  virtual void prepare() {}
 };
 
 /// A mechanism that posts prices. It never sees what the bid at hand is worth: requests carry no

@@ -20,10 +20,6 @@ std::int64_t slots_of(const MarketSettings& config) {
   return config.horizon / config.slot + 2;
 }
 
-bool is_shared(std::string_view tres) {
-  return tres == "node";
-}
-
 bool is_virtual(std::string_view tres) {
   return tres.starts_with("virtual/");
 }
@@ -144,17 +140,30 @@ void PostedSlots::set_capacity(const Tres& total) {
   }
 }
 
+/// Slots until the last one of which somebody holds or held something.
+std::size_t PostedSlots::busy_slots(const std::vector<Capacity::Busy>& busy) const {
+  const Time begin = econ_.first() * config_.slot;
+  std::size_t count = 0;
+  for (const Good& good : goods_) count = std::max(count, good.busy.size());
+  for (const Capacity::Busy& holder : busy) {
+    if (holder.until <= begin) continue;
+    count =
+        std::max(count, static_cast<std::size_t>((holder.until - begin - 1) / config_.slot) + 1);
+  }
+  return std::min(count, static_cast<std::size_t>(econ_.end() - econ_.first()));
+}
+
 /// Holders count from the beginning of the present slot, so that nothing of it is sold twice.
 void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
-  const auto slots = static_cast<std::size_t>(econ_.end() - econ_.first());
+  const std::size_t slots = busy_slots(busy);
+  if (slots == 0) return;
   const Time begin = econ_.first() * config_.slot;
   const auto seconds = static_cast<double>(config_.slot);
   // Units that stop in a slot, and unit-seconds they hold of it.
   struct Stops {
     std::vector<double> units, part;
   };
-  std::vector<Stops> stops(goods_.size(),
-                           {std::vector<double>(slots + 1), std::vector<double>(slots + 1)});
+  std::vector<Stops> stops(goods_.size());
   std::vector<double> held(goods_.size());
   for (const Capacity::Busy& holder : busy) {
     if (holder.until <= begin) continue;
@@ -163,22 +172,31 @@ void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
     const Time rest = last == static_cast<Time>(slots) ? 0 : (holder.until - begin) % config_.slot;
     for (const auto& [name, units] : actual(holder.tres)) {
       const std::size_t good = find_good(name);
+      Stops& stop = stops[good];
+      stop.units.resize(slots + 1);
+      stop.part.resize(slots + 1);
       held[good] += units;
-      stops[good].units[static_cast<std::size_t>(last)] += units;
-      stops[good].part[static_cast<std::size_t>(last)] += units * static_cast<double>(rest);
+      stop.units[static_cast<std::size_t>(last)] += units;
+      stop.part[static_cast<std::size_t>(last)] += units * static_cast<double>(rest);
     }
   }
   for (std::size_t good = 1; good < goods_.size(); ++good) {
     std::vector<double>& old = goods_[good].busy;
+    const Stops& stop = stops[good];
+    if (old.empty() && stop.units.empty()) continue;
     old.resize(slots);
     for (std::size_t slot = 0; slot < slots; ++slot) {
-      held[good] -= stops[good].units[slot];
-      const double now_held = held[good] * seconds + stops[good].part[slot];
+      double now_held = 0;
+      if (!stop.units.empty()) {
+        held[good] -= stop.units[slot];
+        now_held = held[good] * seconds + stop.part[slot];
+      }
       if (now_held != old[slot]) {
         econ_.add(good, econ_.first() + static_cast<std::int64_t>(slot), now_held - old[slot]);
         old[slot] = now_held;
       }
     }
+    while (!old.empty() && old.back() == 0) old.pop_back();
   }
 }
 

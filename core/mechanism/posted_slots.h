@@ -23,6 +23,7 @@ namespace market {
 class PostedSlots : public PostedPrice {
  public:
   void update(const Capacity& capacity, Time now) override;
+  void prepare() override { econ_.prepare(); }
   PriceList prices(const Request& request, Time now) const override;
   void promise(const Request& request, Time start) override;
   void release(const Request& request, Time start, Time from) override;
@@ -32,6 +33,8 @@ class PostedSlots : public PostedPrice {
 
   /// The actual resources that a request for `tres` stands for.
   Amounts actual(const Tres& tres) const;
+  /// Whether jobs share a TRES, so that it is never short.
+  static bool is_shared(std::string_view tres) { return tres == "node"; }
   /// What a job that needs this bills in an hour at a price of 1, by the configured rule.
   double billing(const Amounts& actual) const;
   const MarketSettings& config() const { return config_; }
@@ -53,12 +56,13 @@ class PostedSlots : public PostedPrice {
   struct Good {
     std::string name;
     double capacity = 0;       ///< units; infinite when the cluster does not tell
-    std::vector<double> busy;  ///< units × seconds per slot held by others
+    std::vector<double> busy;  ///< units × seconds per slot held by others; nothing after it
   };
   std::size_t find_good(std::string_view tres) const;
   std::size_t make_good(const std::string& name);
   void price_good(std::size_t good);
   void set_capacity(const Tres& total);
+  std::size_t busy_slots(const std::vector<Capacity::Busy>& busy) const;
   void set_busy(const std::vector<Capacity::Busy>& busy);
   void remember_good(const std::string& tres);
   std::vector<BasicEcon::Part> parts(const Tres& tres) const;

@@ -209,6 +209,7 @@ bool NodePlan::subtract_bookings(const Shape& shape, const Window& window, FreeN
     if (!window.overlaps(held)) continue;
     if (shape.exclusive) return false;
     free.taken.insert(held.seat->cores);
+    if (free.taken.count() >= free.node->cores) return false;
     if (!sweep) continue;
     events.push_back({std::max(held.start, window.start), held.seat, true});
     events.push_back({held.end, held.seat, false});

@@ -2,6 +2,7 @@
 #include "core/predict/demand_predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace market {
 namespace {
@@ -29,16 +30,24 @@ void give_mean_price(std::span<PastDemand*> group) {
 
 }  // namespace
 
+// The prices are sorted beside their indices, so that no comparison looks elsewhere.
+std::vector<std::uint32_t> by_falling_price(std::span<const PastDemand> demands) {
+  std::vector<std::pair<double, std::uint32_t>> keys(demands.size());
+  for (std::uint32_t i = 0; i < keys.size(); ++i) keys[i] = {demands[i].price, i};
+  std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::vector<std::uint32_t> order(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) order[i] = keys[i].second;
+  return order;
+}
+
 void merge_prices(std::span<PastDemand> demands, std::size_t levels) {
   std::vector<PastDemand*> by_price;
   by_price.reserve(demands.size());
   double total = 0;
-  for (PastDemand& demand : demands) {
-    by_price.push_back(&demand);
-    total += quantity(demand);
-  }
-  std::stable_sort(by_price.begin(), by_price.end(),
-                   [](const PastDemand* a, const PastDemand* b) { return a->price > b->price; });
+  for (const PastDemand& demand : demands) total += quantity(demand);
+  for (const std::uint32_t i : by_falling_price(demands)) by_price.push_back(&demands[i]);
   if (different_prices(by_price) <= levels) return;
 
   const double share = total / static_cast<double>(levels);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,9 @@ class DemandPredictor {
   /// Demand to be expected in slot `slot` of the cycle. Empty before learn().
   virtual const DemandCurve& curve(std::size_t slot) const = 0;
 };
+
+/// Their indices in the order of falling prices; equal prices stay in order.
+std::vector<std::uint32_t> by_falling_price(std::span<const PastDemand> demands);
 
 /// Merges the prices of `demands` into at most `levels` prices, so that curves stay short:
 /// neighbours in order of price are put together in groups of equal quantity, and each group gets

@@ -15,12 +15,7 @@ constexpr double kLeastQuantity = 1e-9;
 
 void SpreadPredictor::learn(std::span<const PastDemand> demands, double cycles_covered) {
   for (DemandCurve& curve : curves_) curve.clear();
-  std::vector<const PastDemand*> by_price;
-  by_price.reserve(demands.size());
-  for (const PastDemand& demand : demands) by_price.push_back(&demand);
-  std::stable_sort(by_price.begin(), by_price.end(),
-                   [](const PastDemand* a, const PastDemand* b) { return a->price > b->price; });
-  for (const PastDemand* demand : by_price) add(*demand, cycles_covered);
+  for (const std::uint32_t i : by_falling_price(demands)) add(demands[i], cycles_covered);
   for (DemandCurve& curve : curves_) {
     std::erase_if(curve, [](const DemandStep& step) { return step.quantity <= kLeastQuantity; });
   }

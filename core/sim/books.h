@@ -16,6 +16,8 @@ class Books {
   virtual std::vector<ledger::Outcome> apply(const std::vector<ledger::Operation>& operations,
                                              Time now) = 0;
   virtual std::vector<ledger::AccountInfo> accounts() const = 0;
+  /// Those that may have changed since this was called last.
+  virtual std::vector<ledger::AccountInfo> take_changed_accounts() { return accounts(); }
   virtual std::vector<PastBid> past_bids(const std::string& cluster, Time since,
                                          Time until) const = 0;
   /// Nobody will ask for bids made before `time`.

@@ -11,8 +11,19 @@ constexpr Time kLessonEvery = 3600;
 constexpr Time kLessonLate = 60;
 constexpr Time kForgetEvery = 60;
 
+constexpr Time kDropEvery = 86400;  // the books drop old bids a day at a time
+
 Time lesson_end(Time now) {
   return (now - kLessonLate) / kLessonEvery * kLessonEvery;
+}
+
+std::vector<AccountView> views_of(std::vector<ledger::AccountInfo> accounts) {
+  std::vector<AccountView> views;
+  views.reserve(accounts.size());
+  for (ledger::AccountInfo& info : accounts)
+    views.push_back(
+        {std::move(info.balance.account), info.balance.posted, info.balance.liens, {}, {}});
+  return views;
 }
 
 }  // namespace
@@ -53,20 +64,25 @@ void BooksKeeper::read(BooksReport& report, Time now) {
     report.config = config_;
     report.open_liens.emplace();  // books of a simulation begin empty
   }
-  if (is_first_ || !report.done.empty()) {
-    report.accounts.emplace();
-    for (ledger::AccountInfo& info : books_.accounts()) {
-      report.accounts->push_back(
-          {std::move(info.balance.account), info.balance.posted, info.balance.liens, {}, {}});
-    }
+  if (is_first_) {
+    report.accounts = views_of(books_.accounts());
+  } else if (!report.done.empty()) {
+    report.changed_accounts = views_of(books_.take_changed_accounts());
   }
   const bool bids_are_due = is_first_ || lesson_end(now) != lesson_end(bids_read_) ||
                             (bids_forgotten_ && now - bids_read_ >= kForgetEvery);
   if (!bids_are_due) return;
   report.learned_until = lesson_end(now);
-  books_.forget_bids(report.learned_until - history_);
-  report.past_bids =
-      books_.past_bids(cluster_, report.learned_until - history_, report.learned_until);
+  const Time oldest = report.learned_until - history_;
+  if (oldest - forgotten_until_ >= kDropEvery) {
+    forgotten_until_ = oldest;
+    books_.forget_bids(oldest);
+  }
+  // Bids are written in the moment they are made, so that those told before stay as they were.
+  if (!is_first_ && !bids_forgotten_) report.past_bids_since = oldest;
+  const Time since = report.past_bids_since == 0 ? oldest : told_until_;
+  report.past_bids = books_.past_bids(cluster_, since, report.learned_until);
+  told_until_ = report.learned_until;
   bids_read_ = now;
   bids_forgotten_ = false;
 }

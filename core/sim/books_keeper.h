@@ -32,6 +32,7 @@ class BooksKeeper {
   ExchangeMaker maker_;
   bool is_first_ = true, bids_forgotten_ = false;
   Time bids_read_ = 0, history_ = 0;
+  Time told_until_ = 0, forgotten_until_ = 0;  // bids made before these
 };
 
 }  // namespace market::sim

@@ -113,11 +113,17 @@ bool MemoryBooks::fits(AccountIndex debit, AccountIndex credit, Money amount) co
 void MemoryBooks::move(AccountIndex debit, AccountIndex credit, Money amount) {
   accounts_[debit].posted -= amount;
   accounts_[credit].posted += amount;
+  changed_.insert({debit, credit});
+}
+
+void MemoryBooks::change_liens(AccountIndex account, Money by) {
+  accounts_[account].liens += by;
+  changed_.insert(account);
 }
 
 void MemoryBooks::drop_lien(Run& run) {
   if (!run.lien) return;
-  accounts_[run.lien->account].liens -= run.lien->amount;
+  change_liens(run.lien->account, kNothing - run.lien->amount);
   run.lien.reset();
 }
 
@@ -166,7 +172,7 @@ Outcome MemoryBooks::set_lien(const Segment& segment) {
   run.details->account = accounts_[*account].name;
   run.status = Status::kOpen;
   run.lien = Lien{*account, amount};
-  accounts_[*account].liens += amount;
+  change_liens(*account, amount);
   return Outcome::kDone;
 }
 
@@ -250,6 +256,8 @@ Outcome MemoryBooks::store_bid(const ledger::RecordBid& record, const std::strin
   KeptBid& kept = found->second;
   if (!is_new && (record.accepted || record.bid.value <= kept.bid.value))
     return Outcome::kAlreadyDone;
+  if (!is_new) bids_by_time_.erase({kept.bid.submitted, found->first});
+  bids_by_time_.emplace(record.bid.submitted, found->first);
   kept.bid = record.bid;
   kept.bid.partition = record.partition;
   kept.account = lower_case(record.account);
@@ -278,31 +286,41 @@ Outcome MemoryBooks::forget(const ledger::ForgetBid& operation) {
 }
 
 void MemoryBooks::forget_bids(Time time) {
-  std::erase_if(bids_, [time](const auto& entry) { return entry.second.bid.submitted < time; });
+  const auto kept = bids_by_time_.lower_bound({time, {}});
+  for (auto bid = bids_by_time_.begin(); bid != kept; bid = bids_by_time_.erase(bid))
+    bids_.erase(bids_.find(std::string(bid->second)));
 }
 
 std::vector<PastBid> MemoryBooks::past_bids(const std::string& cluster, Time since,
                                             Time until) const {
-  std::vector<const PastBid*> found;  // in the order of their ids
-  for (const auto& [id, kept] : bids_) {
-    if (kept.bid.submitted < since || kept.bid.submitted >= until) continue;
-    if (!kept.cluster.empty() && kept.cluster != cluster) continue;
-    if (kept.accepted || id.starts_with(kRefused)) found.push_back(&kept.bid);
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const PastBid* a, const PastBid* b) { return a->submitted < b->submitted; });
   std::vector<PastBid> bids;
-  bids.reserve(found.size());
-  for (const PastBid* bid : found) bids.push_back(*bid);
+  const auto end = bids_by_time_.lower_bound({until, {}});
+  for (auto bid = bids_by_time_.lower_bound({since, {}}); bid != end; ++bid) {
+    const KeptBid& kept = bids_.find(std::string(bid->second))->second;
+    if (!kept.cluster.empty() && kept.cluster != cluster) continue;
+    if (kept.accepted || bid->second.starts_with(kRefused)) bids.push_back(kept.bid);
+  }
   return bids;
 }
 
 std::vector<ledger::AccountInfo> MemoryBooks::accounts() const {
   std::vector<ledger::AccountInfo> infos;
   infos.reserve(account_names_.size());
-  for (const auto& [name, index] : account_names_)
-    infos.push_back({{name, accounts_[index].posted, accounts_[index].liens}, "", {}});
+  for (const auto& [name, index] : account_names_) infos.push_back(info_of(index));
   return infos;
+}
+
+std::vector<ledger::AccountInfo> MemoryBooks::take_changed_accounts() {
+  std::vector<ledger::AccountInfo> infos;
+  for (const AccountIndex account : changed_) {
+    if (account != kTreasury && account != kRevenue) infos.push_back(info_of(account));
+  }
+  changed_.clear();
+  return infos;
+}
+
+ledger::AccountInfo MemoryBooks::info_of(AccountIndex account) const {
+  return {{accounts_[account].name, accounts_[account].posted, accounts_[account].liens}, "", {}};
 }
 
 std::vector<ledger::OpenLien> MemoryBooks::open_liens(const std::string& cluster) const {

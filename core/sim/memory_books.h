@@ -7,8 +7,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ledger/ledger.h"
@@ -29,6 +32,7 @@ class MemoryBooks : public Books {
                                      Time now) override;
   /// Without notes and members, which these books do not keep; in the order of their names.
   std::vector<ledger::AccountInfo> accounts() const override;
+  std::vector<ledger::AccountInfo> take_changed_accounts() override;
   std::vector<ledger::OpenLien> open_liens(const std::string& cluster) const;
   std::vector<PastBid> past_bids(const std::string& cluster, Time since, Time until) const override;
 
@@ -70,7 +74,9 @@ class MemoryBooks : public Books {
   Run* find_run(const ledger::SegmentKey& key);
   bool fits(AccountIndex debit, AccountIndex credit, Money amount) const;
   void move(AccountIndex debit, AccountIndex credit, Money amount);
+  void change_liens(AccountIndex account, Money by);
   void drop_lien(Run& run);
+  ledger::AccountInfo info_of(AccountIndex account) const;
   ledger::Outcome set_lien(const ledger::Segment& segment);
   ledger::Outcome settle(const ledger::Settle& settle, Time now);
   ledger::Outcome void_lien(const ledger::VoidLien& operation, Time now);
@@ -83,8 +89,10 @@ class MemoryBooks : public Books {
   std::function<void(const ledger::Segment&)> settled_;
   std::vector<Account> accounts_;
   std::map<std::string, AccountIndex> account_names_;
+  std::set<AccountIndex> changed_;             // since take_changed_accounts()
   std::unordered_map<std::string, Run> runs_;  // by SegmentKey::text()
   std::map<std::string, KeptBid> bids_;        // by id
+  std::set<std::pair<Time, std::string_view>> bids_by_time_;
 };
 
 }  // namespace market::sim

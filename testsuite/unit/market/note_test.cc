@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -226,6 +227,82 @@ void crash_with_long_names(std::uint32_t nodes, bool kept) {
 TEST(Note, APlaceThatDoesNotFitIsFoundAgainAfterACrash) {
   crash_with_long_names(20, true);
   crash_with_long_names(60, false);
+}
+
+// The same as a tree of JSON, field by field.
+std::string as_json(const Note& note) {
+  nlohmann::ordered_json inner;
+  inner["token"] = note.token;
+  inner["account"] = note.account;
+  if (note.settled) {
+    inner["charged"] = note.charged.to_string();
+    inner["quoted"] = note.price.to_string();
+    inner["refunded"] = note.refunded.to_string();
+  } else {
+    inner["price"] = note.price.to_string();
+  }
+  inner["rule"] = note.rule;
+  if (note.settled) inner["restart"] = note.restart;
+  inner["start"] = note.start;
+  inner["end"] = note.end;
+  if (note.free_after != 0) inner["free_after"] = note.free_after;
+  if (!note.markup.empty()) inner["markup"] = note.markup;
+  inner["submitted"] = note.submitted;
+  if (!note.budget.empty()) inner["budget"] = note.budget;
+  if (!note.value.empty()) inner["value"] = note.value;
+  if (note.run_start != 0) {
+    inner["run_start"] = note.run_start;
+    if (note.rate) {
+      inner["ran"] = note.ran;
+      inner["accrued"] = note.accrued;
+      inner["rate"] = *note.rate;
+    }
+    if (note.awarded) inner["awarded"] = true;
+  }
+  if (note.waiting) inner["waiting"] = true;
+  if (note.keeps_price) inner["keeps_price"] = true;
+  if (!note.seats.empty()) inner["seats"] = note.seats;
+  return nlohmann::ordered_json{{"market", inner}}.dump(
+      -1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+TEST(Note, IsJsonWhateverItsTextsHold) {
+  const std::vector<std::string> texts = {
+      "",         "physics",         "a \"quoted\" name", "back\\slash", "tab\tand\nline",
+      "\x01\x7f", "gr\u00fc\u00dfe", "broken \xff\xc3",   "n[1-64]:*::"};
+  std::mt19937 random(7);
+  const auto text = [&] { return texts[random() % texts.size()]; };
+  const auto coin = [&] { return random() % 2 == 0; };
+  const auto amount = [&] {
+    return std::ldexp(static_cast<double>(random()), -int(random() % 80));
+  };
+  for (int i = 0; i < 2000; ++i) {
+    Note note;
+    note.token = text();
+    note.account = text();
+    note.rule = text();
+    note.markup = text();
+    note.seats = text();
+    note.budget = text();
+    note.value = text();
+    note.price = Money::from_micro(random());
+    note.charged = Money::from_micro(random());
+    note.refunded = Money::from_micro(random() % 1000);
+    note.start = static_cast<Time>(random()) - 1000;
+    note.end = coin() ? 0 : static_cast<Time>(random());
+    note.free_after = coin() ? 0 : static_cast<Time>(random());
+    note.submitted = random();
+    note.run_start = coin() ? 0 : static_cast<Time>(random());
+    note.ran = random() % 9999;
+    note.accrued = coin() ? 0 : amount();
+    if (coin()) note.rate = coin() ? amount() : 3.0;
+    note.awarded = coin();
+    note.waiting = coin();
+    note.settled = coin();
+    note.keeps_price = coin();
+    note.restart = random();
+    ASSERT_EQ(write_note(note), as_json(note)) << i;
+  }
 }
 
 }  // namespace
