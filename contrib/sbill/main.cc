@@ -18,12 +18,15 @@ using namespace market;
 
 Result<std::string> report(const sbill::Options& options) {
   if (options.help_format) return sbill::help_format();
-  const auto source = sbill::find_source(options.database, options.config);
+  const auto source = sbill::find_source(options);
   if (!source) return tl::unexpected(source.error());
-  const auto ledger = ledger::Ledger::open(source->database, ledger::Mode::kReadOnly);
-  if (!ledger) return tl::unexpected(ledger.error());
-  return options.statement_of.empty() ? sbill::bill(*ledger, options)
-                                      : sbill::statement(*ledger, options, source->currency);
+  if (!options.statement_of.empty()) {
+    if (!source->ledger) return fail("statement: the ledger is not there, or not yours to read");
+    return sbill::statement(*source->ledger, options, source->currency);
+  }
+  auto runs = sbill::read_runs(*source, options);
+  if (!runs) return tl::unexpected(runs.error());
+  return sbill::bill(std::move(*runs), options);
 }
 
 int run(int count, char** arguments) {

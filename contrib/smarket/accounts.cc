@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "contrib/smarket/live.h"
+#include "contrib/smarket/answers.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/account_name.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "contrib/smarket/answers.h"
 #include "contrib/smarket/finding.h"
-#include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/own_file.h"

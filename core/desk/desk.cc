@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/desk/bill_talk.h"
 #include "core/desk/json.h"
 #include "core/market/explain.h"
 #include "core/market/text.h"
@@ -43,13 +44,39 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     result = query_markets(now);
   } else if (verb == "balance") {
     result = query_balance(asker);
+  } else if (verb == "bill") {
+    return Answer{MARKET_ANSWERED, query_bill(ask, asker, now), "", ""};
   } else if (verb == "rebid") {
     result = query_rebid(ask, asker, now);
   } else {
     result = failure("unknown verb " + printable(verb));
   }
-  return Answer{MARKET_ANSWERED, result.dump(-1, ' ', false, Json::error_handler_t::replace), "",
-                ""};
+  return Answer{MARKET_ANSWERED, line_of(result), "", ""};
+}
+
+// The books are not read here. The question waits for the thread that keeps them, and who asks comes
+// again: with the ticket, or without one when too many questions are open.
+std::string Desk::query_bill(const Json& ask, const market_submission_t& asker, Time now) {
+  std::uint64_t ticket = number_of(ask, "ticket");
+  if (ticket != 0) {
+    std::string text;
+    const auto stage = inquiries_.collect(asker.uid, ticket, text);
+    if (stage == Inquiries::Stage::kAnswered) return text;
+    if (stage == Inquiries::Stage::kUnknown) {
+      Json lost = failure("the question was forgotten: ask again");
+      lost["lost"] = true;
+      return line_of(lost);
+    }
+  } else {
+    auto question = read_question(ask);
+    if (!question) return line_of(failure(question.error().text));
+    question->viewer.sees_all = asker.is_operator;
+    question->viewer.uid = asker.uid;
+    question->viewer.accounts.assign(asker.coordinated.names,
+                                     asker.coordinated.names + asker.coordinated.count);
+    ticket = inquiries_.ask(asker.uid, std::move(*question), now).value_or(0);
+  }
+  return line_of(Json{{"ok", true}, {"ticket", ticket}});
 }
 
 // What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
@@ -82,12 +109,17 @@ Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const 
 Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
   const Job* job = site_.jobs.find_job(name);
-  if (job == nullptr ||
-      (job->agreed.bid.uid != asker.uid && !admission_.may_see(job->agreed.bid.account, asker))) {
-    return failure(
+  const bool theirs = job != nullptr && (job->agreed.bid.uid == asker.uid ||
+                                         admission_.may_see(job->agreed.bid.account, asker));
+  if (!theirs || job->phase == Phase::kEnded) {
+    Json answer = failure(
         fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
                     "yours nor of an account of yours",
                     printable(name)));
+    // Its runs are in the books.
+    answer["over_or_unknown"] = true;
+    answer["cluster"] = site_.cluster_name;
+    return answer;
   }
   std::string code;
   const std::string sentence = explain(site_, *job, now, code);

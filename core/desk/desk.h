@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/desk/inquiries.h"
 #include "core/market/market.h"
 
 namespace market {
@@ -20,6 +21,8 @@ class Desk {
 
   /// Answers `asker.query`.
   Answer answer_query(const market_submission_t& asker, Time now);
+  /// Questions that the books alone can answer.
+  Inquiries& inquiries() { return inquiries_; }
 
  private:
   using Json = nlohmann::ordered_json;
@@ -36,6 +39,7 @@ class Desk {
   Json query_status(const market_submission_t& asker, Time now);
   Json query_liens(const Json& ask, const market_submission_t& asker) const;
   Json query_markets(Time now) const;
+  std::string query_bill(const Json& ask, const market_submission_t& asker, Time now);
   void add_price_level(const Exchange& exchange, Time now, Json& market) const;
   bool share_nodes(const Partition& a, const Partition& b) const;
   void add_qos_risks(const Exchange& exchange, std::vector<std::string>& risks) const;
@@ -46,6 +50,7 @@ class Desk {
   Site& site_;
   Admission& admission_;
   const Confirmation& confirmation_;
+  Inquiries inquiries_;
 };
 
 }  // namespace market

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "contrib/smarket/live.h"
+#include "contrib/client/ask.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 extern "C" void slurm_free_will_run_response_msg(void* msg);
 
-namespace market::smarket {
+namespace market::client {
 namespace {
 
 constexpr std::uint32_t kQueryMinutes = 1;
@@ -136,35 +136,22 @@ Reply call_slurmctld(const nlohmann::json& query) {
 
 }  // namespace
 
-Result<nlohmann::json> ask_market(const nlohmann::json& query) {
+Result<nlohmann::json> hear_market(const nlohmann::json& query) {
   const Reply reply = call_slurmctld(query);
   auto answer = find_answer(reply.message);
   if (!answer) answer = find_answer(reply.log);
-  if (!answer && reply.code == 0) {
+  if (answer) return answer;
+  if (reply.code == 0)
     return fail("the market does not answer: slurmctld runs without JobSubmitPlugins=market");
-  }
-  if (!answer) {
-    const std::string said = last_line(reply.log);
-    return fail(fmt::format("slurmctld cannot be asked: {}{}", slurm_strerror(reply.code),
-                            said.empty() ? "" : " (" + said + ")"));
-  }
-  if (!answer->value("ok", false)) {
-    return fail(answer->value("error", std::string("the market gives no reason")));
-  }
-  return answer;
+  const std::string said = last_line(reply.log);
+  return fail(fmt::format("slurmctld cannot be asked: {}{}", slurm_strerror(reply.code),
+                          said.empty() ? "" : " (" + said + ")"));
 }
 
-int show_answer(const Common& common, const Result<nlohmann::json>& answer) {
-  if (!answer) return complain(answer.error());
-  if (common.json) {
-    nlohmann::json shown = *answer;
-    shown.erase("text");
-    print_json(shown);
-    return kSuccess;
-  }
-  const std::string text = answer->value("text", std::string());
-  fmt::print("{}{}", text, text.empty() || text.back() == '\n' ? "" : "\n");
-  return kSuccess;
+Result<nlohmann::json> ask_market(const nlohmann::json& query) {
+  auto answer = hear_market(query);
+  if (!answer || answer->value("ok", false)) return answer;
+  return fail(answer->value("error", std::string("the market gives no reason")));
 }
 
-}  // namespace market::smarket
+}  // namespace market::client
