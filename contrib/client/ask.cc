@@ -11,8 +11,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "contrib/client/complain.h"
 
 extern "C" void slurm_free_will_run_response_msg(void* msg);
 
@@ -113,6 +116,27 @@ struct DummyJob {
   DummyJob& operator=(const DummyJob&) = delete;
 };
 
+/// While libslurm reads slurm.conf; where it finds none it ends the process by itself.
+StderrCapture* reading_conf = nullptr;
+
+void complain_of_conf() {
+  if (reading_conf == nullptr) return;
+  const std::string said = last_line(reading_conf->text());
+  constexpr std::string_view kFatal = "fatal: ";
+  const std::size_t fatal = said.find(kFatal);
+  complain({"slurmctld cannot be asked: " +
+            (fatal == said.npos ? said : said.substr(fatal + kFatal.size()))},
+           1);
+}
+
+void read_slurm_conf() {
+  static const bool registered = std::atexit(complain_of_conf) == 0;
+  StderrCapture capture;
+  if (registered) reading_conf = &capture;
+  slurm_init(nullptr);
+  reading_conf = nullptr;
+}
+
 struct Reply {
   int code = 0;         ///< Slurm's error number, 0 on success
   std::string message;  ///< the plugins' message
@@ -121,7 +145,7 @@ struct Reply {
 
 Reply call_slurmctld(const nlohmann::json& query) {
   Reply reply;
-  slurm_init(nullptr);  // ends the process with a message of its own when slurm.conf cannot be read
+  read_slurm_conf();
   StderrCapture capture;
   DummyJob job(query);
   will_run_response_msg_t* response = nullptr;

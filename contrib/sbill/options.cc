@@ -48,7 +48,7 @@ struct Raw {
 };
 
 Stop wrong(std::string_view option, std::string_view value, std::string_view allowed) {
-  return {1, fmt::format("sbill: error: {}: '{}': {}", option, value, allowed)};
+  return {1, fmt::format("{}: '{}': {}", option, value, allowed)};
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -272,11 +272,10 @@ tl::expected<Options, Stop> parse_command_line(int count, char** arguments, Time
     app.exit(success, out, error);
     return tl::unexpected(Stop{0, out.str()});
   } catch (const CLI::ExtrasError&) {
-    return tl::unexpected(
-        Stop{1, fmt::format("sbill: error: '{}': not an option or verb; see sbill --help",
-                            app.remaining(true).front())});
+    return tl::unexpected(Stop{1, fmt::format("'{}': not an option or verb; see sbill --help",
+                                              app.remaining(true).front())});
   } catch (const CLI::ParseError& error) {
-    return tl::unexpected(Stop{1, fmt::format("sbill: error: {}; see sbill --help", error.what())});
+    return tl::unexpected(Stop{1, fmt::format("{}; see sbill --help", error.what())});
   }
   if (auto stop = interpret(raw, now, options)) return tl::unexpected(*stop);
   return options;

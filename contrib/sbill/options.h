@@ -30,7 +30,7 @@ struct Options {
 };
 
 /// Why the program is to stop at once, and with which exit code; `text` goes to stdout when `code`
-/// is 0.
+/// is 0, else it is the complaint.
 struct Stop {
   int code = 0;
   std::string text;

@@ -11,7 +11,11 @@ namespace market::smarket {
 
 using client::ask_market;
 
-/// Prints an answer: its text for a person, or with --json everything but the text.
+/// Prints an answer whose "text" is a sentence for a person; with --json everything else.
 int show_answer(const Common& common, const Result<nlohmann::json>& answer);
+/// Prints what a job would cost, in each of the partitions that were named.
+int show_quotes(const Common& common, const Result<nlohmann::json>& answer);
+/// Prints the prices of each of the partitions that were named.
+int show_prices(const Common& common, const Result<nlohmann::json>& answer);
 
 }  // namespace market::smarket

@@ -101,19 +101,15 @@ Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
   return query;
 }
 
-int ask_and_show(const Common& common, const Result<nlohmann::json>& query) {
-  if (!query) return complain(query.error());
-  return show_answer(common, ask_market(*query));
-}
-
 }  // namespace
 
 int quote(const Common& common, const QuoteArguments& arguments) {
-  return ask_and_show(common, quote_query(arguments));
+  const auto query = quote_query(arguments);
+  return query ? show_quotes(common, ask_market(*query)) : complain(query.error());
 }
 
 int prices(const Common& common, const std::string& partition) {
-  return ask_and_show(common, nlohmann::json{{"verb", "prices"}, {"partition", partition}});
+  return show_prices(common, ask_market({{"verb", "prices"}, {"partition", partition}}));
 }
 
 int show_markets(const Common& common) {
@@ -132,19 +128,21 @@ int show_markets(const Common& common) {
                {"BIDS", true},
                {"NOW", true},
                {"CHEAPEST", true},
+               {"LEVEL", true},
                {"SPENT/HOUR", true}});
   for (const auto& market : answer->at("markets")) {
     std::vector<std::string> partitions = market.at("partitions");
     table.add({market.at("name"), market.at("rule"), fmt::format("{}", fmt::join(partitions, ",")),
                fmt::to_string(market.at("live").get<int>()), price(market, "now"),
-               price(market, "cheapest"), price(market, "spent_per_hour")});
+               price(market, "cheapest"), price(market, "level"), price(market, "spent_per_hour")});
   }
   fmt::print("{}", table.text());
   return kSuccess;
 }
 
 int rebid(const Common& common, const RebidArguments& arguments) {
-  return ask_and_show(common, rebid_query(arguments));
+  const auto query = rebid_query(arguments);
+  return query ? show_answer(common, ask_market(*query)) : complain(query.error());
 }
 
 }  // namespace market::smarket

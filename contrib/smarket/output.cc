@@ -9,17 +9,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "contrib/client/complain.h"
 #include "contrib/client/table.h"
 
 namespace market::smarket {
 
 int complain(const Error& error, int code) {
-  std::string line = "smarket: error: " + error.text;
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  return code;
+  return client::complain(error, code);
 }
 
 int with_output_written(int code) {
@@ -39,6 +35,7 @@ std::string Table::text() const {
 void print_json(const nlohmann::json& json) {
   constexpr int kIndent = 2;
   fmt::print("{}\n", json.dump(kIndent, ' ', false, nlohmann::json::error_handler_t::replace));
+  client::have_reported();
 }
 
 }  // namespace market::smarket

@@ -11,20 +11,27 @@
 #include "contrib/client/run_json.h"
 #include "contrib/smarket/answers.h"
 #include "contrib/smarket/job_name.h"
+#include "contrib/smarket/slurm_records.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market::smarket {
 namespace {
 
 using ledger::Segment;
 
+/// The number in front of the task's.
+std::uint32_t number_of(const std::string& job) {
+  std::uint32_t number = 0;
+  std::from_chars(job.data(), job.data() + std::min(job.find('_'), job.size()), number);
+  return number;
+}
+
 /// The runs of a job, or of a task, on this cluster that are over.
 Result<std::vector<Segment>> runs_of(const std::string& job, const std::string& cluster) {
   ledger::SegmentFilter filter;
-  std::uint32_t number = 0;
-  std::from_chars(job.data(), job.data() + job.find('_'), number);
-  filter.jobs = {number};
+  filter.jobs = {number_of(job)};
   auto runs = client::ask_runs(filter);
   if (!runs) return runs;
   std::erase_if(*runs, [&](const Segment& run) {
@@ -40,9 +47,9 @@ std::string sentence_of(const Segment& run) {
   if (run.key.restart > 0) text += fmt::format(" (restart {})", run.key.restart);
   text += fmt::format(" has ended: {} at {}", run.state, format_time(run.end));
   if (run.start != 0) text += fmt::format(" after {}", format_duration(run.elapsed));
-  text += fmt::format("; charged {} of the {} that it could cost, on {} ({})",
-                      run.charged.to_string(), run.quoted.to_string(), run.account, run.mechanism);
-  if (run.refunded != Money()) text += fmt::format("; refunded {}", run.refunded.to_string());
+  text += fmt::format("; charged {} of at most {}, on {} ({})", amount_text(run.charged),
+                      enough_text(run.quoted), run.account, run.mechanism);
+  if (run.refunded != Money()) text += fmt::format("; refunded {}", amount_text(run.refunded));
   if (!run.note.empty()) text += "; " + run.note;
   return text + ".  [ENDED]";
 }
@@ -58,6 +65,23 @@ int show_ended(const Common& common, const std::vector<Segment>& runs) {
   return kSuccess;
 }
 
+/// A job of the asking user that Slurm has and the market has not. Fails with `error`, the market's,
+/// when Slurm does not have it either.
+int show_unbid(const Common& common, const std::string& job, const std::string& error) {
+  const OwnJob where = own_job_in_slurmctld(number_of(job));
+  if (where == OwnJob::kNone) return complain({error});
+  if (common.json) {
+    print_json(nlohmann::json{{"ok", true}, {"code", "UNBID"}, {"job", job}});
+    return kSuccess;
+  }
+  const char* const then = where == OwnJob::kPending
+                               ? "Slurm alone decides when it starts, squeue shows its reason"
+                           : where == OwnJob::kRunning ? "it runs and is not billed"
+                                                       : "it has ended and was not billed";
+  fmt::print("{} carries no bid that the market knows: {}.  [UNBID]\n", job, then);
+  return kSuccess;
+}
+
 }  // namespace
 
 int why(const Common& common, const std::string& job) {
@@ -70,7 +94,7 @@ int why(const Common& common, const std::string& job) {
   if (!answer->value("over_or_unknown", false)) return complain({error});
   const auto runs = runs_of(*name, answer->value("cluster", std::string()));
   if (!runs) return complain(runs.error());
-  return runs->empty() ? complain({error}) : show_ended(common, *runs);
+  return runs->empty() ? show_unbid(common, *name, error) : show_ended(common, *runs);
 }
 
 }  // namespace market::smarket

@@ -3,6 +3,7 @@
 // that Slurm authenticated. Tables for people are laid out where they are printed, not here.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -33,7 +34,11 @@ class Desk {
                    Time now) const;
   Json auction_quote(const Request& request, const std::string& account, Time now);
   Json query_why(const Json& ask, const market_submission_t& asker, Time now);
+  Json for_each_partition(const Json& ask,
+                          const std::function<Json(const std::string& partition)>& answer);
   Json query_prices(const Json& ask, Time now);
+  Json prices_in(const std::string& named_partition, Time now) const;
+  std::size_t live_bids_of(const Exchange& exchange) const;
   Json query_balance(const market_submission_t& asker);
   Json query_rebid(const Json& ask, const market_submission_t& asker, Time now);
   Json query_status(const market_submission_t& asker, Time now);

@@ -10,6 +10,7 @@
 #include "core/ledger/books.h"
 #include "core/ledger/conditions.h"
 #include "core/ledger/ledger_impl.h"
+#include "core/util/clean_text.h"
 
 namespace market::ledger {
 namespace {
@@ -42,11 +43,14 @@ std::string rows_after(const RunsQuestion& question, const RunsCursor& after) {
   return rows + fmt::format(" ORDER BY {}\"end\", id LIMIT {}", few ? "+" : "", kRowsLookedAt);
 }
 
+/// What a run takes on its way: a text that JSON cannot hold goes as the numbers of its bytes.
 std::size_t bytes_of(const Segment& run) {
-  constexpr std::size_t kNumbers = 150;
-  return kNumbers + run.key.cluster.size() + run.key.bid.size() + run.user.size() +
-         run.account.size() + run.partition.size() + run.state.size() + run.mechanism.size() +
-         run.tres.size() + run.note.size();
+  constexpr std::size_t kNumbers = 150, kOfAByte = 4;
+  std::size_t bytes = kNumbers;
+  for (const std::string* text : {&run.key.cluster, &run.key.bid, &run.user, &run.account,
+                                  &run.partition, &run.state, &run.mechanism, &run.tres, &run.note})
+    bytes += is_clean_text(*text) ? text->size() : kOfAByte * text->size();
+  return bytes;
 }
 
 /// One page of the open runs, or of those that are over.

@@ -34,6 +34,8 @@ class AuctionExchange final : public Exchange {
   void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
   Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const override;
   double spent_rate() const override;
+  std::optional<double> level() const override;
+  bool completion_owes_all() const override { return auction_->completion_owes_all(); }
 
  private:
   enum class Who { kStanding, kAll };

@@ -119,6 +119,7 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   job.seen.held = seen.held;
   job.seen.dependent = seen.dependent;
+  job.seen.dependency_failed = seen.dependency_failed;
   job.seen.array_full = seen.array_full;
   job.seen.ready = !seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since

@@ -126,6 +126,32 @@ runs_in() { jq '.jobs | length' "$CLUSTER_DIR/run/by-market"; }
   [[ $output == *"neither yours"* ]]
 }
 
+@test "why of one's own job without a bid, and of another's" {
+  local job
+  job=$(cluster_as nobody sbatch --parsable -o /dev/null --begin=now+1hour -n 1 -t 1 --wrap true)
+  run cluster_as nobody smarket why "$job"
+  [ "$status" -eq 0 ]
+  [[ $output == *"$job carries no bid"*"[UNBID]"* ]]
+  run cluster_as games smarket why "$job"
+  [ "$status" -ne 0 ]
+}
+
+# Rows for nothing, so that the books balance with them.
+@test "hundreds of runs come in pages" {
+  sqlite3 -cmd '.timeout 5000' "$CLUSTER_DIR/ledger/market.db" <<'SQL'
+insert into segment (key, cluster, job_id, submitted, restart, array_job_id, array_task_id, uid, user, account, partition, state,
+  mechanism, tres, note, planned_start, promised_end, start, "end", suspended, elapsed, billing, quoted, charged, refunded, status,
+  bid)
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 450)
+select 'copy:' || i, cluster, 900000 + i, submitted, 0, 0, 0, uid, user, account, partition, 'VOIDED', mechanism, tres,
+  'copy ' || i, 0, 0, 0, "end", 0, 0, billing, 0, 0, 0, 'voided', 'copy'
+from segment, n where segment.id = (select min(id) from segment where user = 'nobody');
+SQL
+  same_as_file nobody -u nobody -- --json
+  [ "$(runs_in)" -eq 455 ]
+  same_as_file nobody -u nobody -- --format=ALL -P
+}
+
 @test "all is well" {
   cluster_cancel_all
   all_is_well

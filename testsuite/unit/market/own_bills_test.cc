@@ -21,6 +21,8 @@ constexpr const char* kOneCredit = "mechanism = \"first_fit\";\nprices = { fixed
 class OwnBills : public ::testing::Test {
  protected:
   OwnBills() : world(kOneCredit) {
+    EXPECT_TRUE(world.books().deposit("physics", *Money::parse("100"), "", kStart));
+    world.sync();
     job = world.bid("60", 4, 60, 60);
     world.advance(world.now + 300);
   }
