@@ -196,6 +196,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .held = job->priority == 0,
       .held_by_site = job->priority == 0 && job->state_reason != WAIT_HELD_USER,
       .dependent = waits_for_its_own(job),
+      .dependency_failed = IS_JOB_PENDING(job) && job->state_reason == WAIT_DEP_INVALID,
       .deadline = job->deadline == (time_t)NO_VAL ? 0 : job->deadline,
       .time_limit_min = job->time_limit == NO_VAL ? 0 : job->time_limit,
       .site_factor = job->site_factor > NICE_OFFSET ? job->site_factor - NICE_OFFSET : 0,

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
-#include "contrib/sbill/fields.h"
+#include "contrib/client/fields.h"
+#include "contrib/client/table.h"
 #include "contrib/sbill/json.h"
 #include "contrib/sbill/report.h"
-#include "contrib/sbill/table.h"
 
 namespace market::sbill {
 namespace {
 
+using namespace client;
 using ledger::Segment;
 
 bool wanted(const Segment& run, const Options& options) {
@@ -67,14 +68,12 @@ std::string help_format() {
   return text;
 }
 
-Result<std::string> bill(const ledger::Ledger& ledger, const Options& options) {
+Result<std::string> bill(std::vector<Segment> runs, const Options& options) {
   const auto columns =
       parse_format(options.format.empty() ? std::string(kDefaultFormat) : options.format);
   if (!columns) return tl::unexpected(columns.error());
-  auto runs = ledger.segments(options.filter);
-  if (!runs) return tl::unexpected(runs.error());
-  std::erase_if(*runs, [&](const Segment& run) { return !wanted(run, options); });
-  if (options.output == Output::kJson) return bill_json(*runs);
+  std::erase_if(runs, [&](const Segment& run) { return !wanted(run, options); });
+  if (options.style.output == Output::kJson) return bill_json(runs);
 
   std::vector<TextColumn> text_columns;
   for (const Column& column : *columns) {
@@ -82,13 +81,13 @@ Result<std::string> bill(const ledger::Ledger& ledger, const Options& options) {
         {std::string(column.field->name), column.width, column.fixed || !column.field->exact});
   }
   std::vector<std::vector<std::string>> rows;
-  for (const Segment& run : *runs) {
+  for (const Segment& run : runs) {
     std::vector<std::string> row;
     for (const Column& column : *columns) row.push_back(column.field->text(run));
     rows.push_back(std::move(row));
   }
-  if (options.totals) rows.push_back(total_row(*columns, totals_of(*runs)));
-  return render(text_columns, rows, options);
+  if (options.totals) rows.push_back(total_row(*columns, totals_of(runs)));
+  return render(text_columns, rows, options.style);
 }
 
 }  // namespace market::sbill

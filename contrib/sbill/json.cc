@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "contrib/sbill/fields.h"
+#include "contrib/client/fields.h"
+#include "contrib/client/run_json.h"
 #include "core/util/slurm_time.h"
 
 namespace market::sbill {
@@ -17,35 +18,12 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json value_of(const Field& field, const ledger::Segment& run) {
-  if (field.type == Type::kTime) {
-    const Time time = field.time(run);
-    return time == 0 ? Json() : Json(format_time_with_offset(time));
-  }
-  const std::string text = field.text(run);
-  switch (field.type) {
-    case Type::kInteger:
-      return std::stoll(text);
-    case Type::kNumber:
-      return std::stod(text);
-    case Type::kText:
-    case Type::kTime:
-      break;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string bill_json(const std::vector<ledger::Segment>& runs) {
   Json jobs = Json::array();
-  for (const ledger::Segment& run : runs) {
-    Json job;
-    for (const Field& field : all_fields())
-      job[std::string(field.json_name)] = value_of(field, run);
-    jobs.push_back(std::move(job));
-  }
-  const Totals totals = totals_of(runs);
+  for (const ledger::Segment& run : runs) jobs.push_back(client::json_of(run));
+  const client::Totals totals = client::totals_of(runs);
   return dump({{"jobs", std::move(jobs)},
                {"totals",
                 {{"runs", totals.runs},

@@ -48,7 +48,7 @@ struct Raw {
 };
 
 Stop wrong(std::string_view option, std::string_view value, std::string_view allowed) {
-  return {1, fmt::format("sbill: error: {}: '{}': {}", option, value, allowed)};
+  return {1, fmt::format("{}: '{}': {}", option, value, allowed)};
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -235,16 +235,16 @@ std::optional<Stop> read_delimiter(const Raw& raw, Options& options) {
   const bool breaks_lines = raw.delimiter->find_first_of("\r\n") != std::string::npos;
   if (raw.delimiter->empty() || breaks_lines)
     return wrong("--delimiter", *raw.delimiter, "one or more characters of one line");
-  if (options.output != Output::kParsable && options.output != Output::kParsable2)
+  if (options.style.output != Output::kParsable && options.style.output != Output::kParsable2)
     return wrong("--delimiter", *raw.delimiter, "only with --parsable or --parsable2");
-  options.delimiter = *raw.delimiter;
+  options.style.delimiter = *raw.delimiter;
   return std::nullopt;
 }
 
 std::optional<Stop> interpret(const Raw& raw, Time now, Options& options) {
   options.statement_of = raw.statement_account;
-  options.output = output_of(raw);
-  options.header = !raw.no_header;
+  options.style.output = output_of(raw);
+  options.style.header = !raw.no_header;
   if (auto stop = read_delimiter(raw, options)) return stop;
   options.filter.accounts = split(raw.accounts);
   options.filter.users = split(raw.users);
@@ -272,11 +272,10 @@ tl::expected<Options, Stop> parse_command_line(int count, char** arguments, Time
     app.exit(success, out, error);
     return tl::unexpected(Stop{0, out.str()});
   } catch (const CLI::ExtrasError&) {
-    return tl::unexpected(
-        Stop{1, fmt::format("sbill: error: '{}': not an option or verb; see sbill --help",
-                            app.remaining(true).front())});
+    return tl::unexpected(Stop{1, fmt::format("'{}': not an option or verb; see sbill --help",
+                                              app.remaining(true).front())});
   } catch (const CLI::ParseError& error) {
-    return tl::unexpected(Stop{1, fmt::format("sbill: error: {}; see sbill --help", error.what())});
+    return tl::unexpected(Stop{1, fmt::format("{}; see sbill --help", error.what())});
   }
   if (auto stop = interpret(raw, now, options)) return tl::unexpected(*stop);
   return options;

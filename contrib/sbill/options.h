@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "contrib/client/table.h"
 #include "core/ledger/ledger.h"
 #include "core/util/result.h"
 
 namespace market::sbill {
 
-enum class Output { kTable, kParsable, kParsable2, kJson, kCsv };
+using client::Output;
 
 struct Options {
   std::string database, config;       ///< as given; empty: not given
@@ -22,16 +23,14 @@ struct Options {
   /// Array tasks asked for as 12_3; a job without an entry is asked for whole.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tasks;
   std::string format;  ///< empty: the default columns
-  Output output = Output::kTable;
-  std::string delimiter = "|";  ///< of kParsable and kParsable2
-  bool header = true;
+  client::TableStyle style;
   bool totals = false;
   bool help_format = false;
   std::string statement_of;  ///< the account of `sbill statement`; empty: a bill per run
 };
 
 /// Why the program is to stop at once, and with which exit code; `text` goes to stdout when `code`
-/// is 0.
+/// is 0, else it is the complaint.
 struct Stop {
   int code = 0;
   std::string text;

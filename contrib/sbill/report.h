@@ -12,8 +12,8 @@ namespace market::sbill {
 /// The names for --format, four to a line.
 std::string help_format();
 
-/// A row per run that the options ask for.
-Result<std::string> bill(const ledger::Ledger& ledger, const Options& options);
+/// A row for each of the runs that the options ask for. Fails when --format names no field.
+Result<std::string> bill(std::vector<ledger::Segment> runs, const Options& options);
 
 /// Opening balance, every change of the balance, closing balance of one account. `currency` is
 /// named in the heading.

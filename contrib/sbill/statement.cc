@@ -5,13 +5,15 @@
 
 #include <limits>
 
+#include "contrib/client/table.h"
 #include "contrib/sbill/json.h"
 #include "contrib/sbill/report.h"
-#include "contrib/sbill/table.h"
 #include "core/util/slurm_time.h"
 
 namespace market::sbill {
 namespace {
+
+using client::TextColumn;
 
 const std::vector<TextColumn>& columns() {
   static const std::vector<TextColumn> columns = {
@@ -65,13 +67,13 @@ Result<std::string> statement(const ledger::Ledger& ledger, const Options& optio
   const Time until = options.filter.until.value_or(std::numeric_limits<Time>::max());
   const auto result = read_statement(ledger, options.statement_of, since, until);
   if (!result) return tl::unexpected(result.error());
-  if (options.output == Output::kJson) return statement_json(*result);
+  if (options.style.output == Output::kJson) return statement_json(*result);
   std::string text;
-  if (options.output == Output::kTable && options.header) {
+  if (options.style.output == Output::kTable && options.style.header) {
     text = fmt::format("Statement of {}, {} to {}, in {}\n", result->account, format_time(since),
                        format_time(until), currency);
   }
-  return text + render(columns(), rows_of(*result), options);
+  return text + client::render(columns(), rows_of(*result), options.style);
 }
 
 }  // namespace market::sbill

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "contrib/smarket/live.h"
+#include "contrib/smarket/answers.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/account_name.h"
@@ -106,7 +106,8 @@ int show_answered_balance(const Common& common, const std::string& account) {
   const auto answer = ask_market({{"verb", "balance"}});
   if (!answer) return complain(answer.error());
   const auto told = answer->find("accounts");
-  if (told == answer->end() || !told->is_array()) return show_answer(common, answer);
+  if (told == answer->end() || !told->is_array())
+    return complain({"the market's answer holds no accounts"});
   nlohmann::json accounts = nlohmann::json::array();
   Table table({{"ACCOUNT", false}, {"BALANCE", true}, {"LIENS", true}, {"AVAILABLE", true}});
   for (const auto& entry : *told) {

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "contrib/smarket/answers.h"
 #include "contrib/smarket/finding.h"
-#include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/own_file.h"
+#include "core/words/phrases.h"
 
 namespace market::smarket {
 namespace {
@@ -80,10 +81,6 @@ std::string missing_owners(const Config& config, const ledger::Ledger& books) {
       fmt::join(missing, ", "));
 }
 
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 /// The books are opened for writing where that is possible, which brings an older schema up to
 /// date.
 Finding check_books(const Common& common) {
@@ -101,8 +98,10 @@ Finding check_books(const Common& common) {
   const auto report = books->check();
   if (!report) return {"ledger", Verdict::kFault, report.error().text};
   const std::string totals =
-      fmt::format("{}: {}, sum {}, {}, schema {}", path, counted(report->transfers, "transfer"),
-                  report->sum.to_string(), counted(report->open_liens, "open lien"),
+      fmt::format("{}: {}, sum {}, {}, schema {}", path,
+                  counted(static_cast<std::uint64_t>(report->transfers), "transfer"),
+                  report->sum.to_string(),
+                  counted(static_cast<std::uint64_t>(report->open_liens), "open lien"),
                   report->schema) +
       missing_owners(*config, *books);
   if (!writable) return {"ledger", Verdict::kFault, totals + "; read-only"};

@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "contrib/smarket/answers.h"
 #include "contrib/smarket/finding.h"
-#include "contrib/smarket/live.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/slurm_records.h"
 

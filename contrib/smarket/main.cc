@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "contrib/client/complain.h"
 #include "contrib/smarket/output.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/clean_text.h"
@@ -139,7 +140,8 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   choose(why_verb, line, [&line] { return why(line.common, line.job); });
 
   CLI::App* prices_verb = add_verb(app, "prices", "Prices of the hours to come");
-  prices_verb->add_option("-p,--partition", line.partition, "Partition");
+  prices_verb->add_option("-p,--partition", line.partition, "Partition")
+      ->envname("SBATCH_PARTITION");
   choose(prices_verb, line, [&line] { return prices(line.common, line.partition); });
 
   CLI::App* show = add_verb(app, "show", "What there is");
@@ -209,6 +211,7 @@ void add_other_verbs(CLI::App& app, CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  market::client::speak_for("smarket", argc, argv);
   CommandLine line;
   CLI::App app("Accounts, prices and bids of a Slurm cluster's market", "smarket");
   app.get_formatter()->column_width(40);

@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "contrib/smarket/live.h"
+#include "contrib/smarket/answers.h"
+#include "contrib/smarket/job_name.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/slurm_time.h"
 #include "core/words/money.h"
@@ -81,29 +82,8 @@ Result<nlohmann::json> quote_query(const QuoteArguments& arguments) {
   return query;
 }
 
-/// "1234" or "12_3".
-Result<std::string> job_of(const std::string& text) {
-  bool digits = false, task = false;
-  for (const char c : text) {
-    if (c >= '0' && c <= '9') {
-      digits = true;
-    } else if (c == '_' && digits && !task) {
-      task = true;
-      digits = false;
-    } else {
-      digits = false;
-      break;
-    }
-  }
-  constexpr std::size_t kLongest = 21;
-  if (!digits || text.size() > kLongest) {
-    return fail("JOBID: a job such as 1234, or a task such as 12_3, is allowed");
-  }
-  return text;
-}
-
 Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
-  const auto job = job_of(arguments.job);
+  const auto job = job_name_of(arguments.job);
   if (!job) return tl::make_unexpected(job.error());
   if (arguments.budget.empty() == arguments.value.empty()) {
     return fail("either --budget or --value is needed");
@@ -121,25 +101,15 @@ Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
   return query;
 }
 
-int ask_and_show(const Common& common, const Result<nlohmann::json>& query) {
-  if (!query) return complain(query.error());
-  return show_answer(common, ask_market(*query));
-}
-
 }  // namespace
 
 int quote(const Common& common, const QuoteArguments& arguments) {
-  return ask_and_show(common, quote_query(arguments));
-}
-
-int why(const Common& common, const std::string& job) {
-  const auto id = job_of(job);
-  if (!id) return complain(id.error());
-  return ask_and_show(common, nlohmann::json{{"verb", "why"}, {"job", *id}});
+  const auto query = quote_query(arguments);
+  return query ? show_quotes(common, ask_market(*query)) : complain(query.error());
 }
 
 int prices(const Common& common, const std::string& partition) {
-  return ask_and_show(common, nlohmann::json{{"verb", "prices"}, {"partition", partition}});
+  return show_prices(common, ask_market({{"verb", "prices"}, {"partition", partition}}));
 }
 
 int show_markets(const Common& common) {
@@ -158,19 +128,21 @@ int show_markets(const Common& common) {
                {"BIDS", true},
                {"NOW", true},
                {"CHEAPEST", true},
+               {"LEVEL", true},
                {"SPENT/HOUR", true}});
   for (const auto& market : answer->at("markets")) {
     std::vector<std::string> partitions = market.at("partitions");
     table.add({market.at("name"), market.at("rule"), fmt::format("{}", fmt::join(partitions, ",")),
                fmt::to_string(market.at("live").get<int>()), price(market, "now"),
-               price(market, "cheapest"), price(market, "spent_per_hour")});
+               price(market, "cheapest"), price(market, "level"), price(market, "spent_per_hour")});
   }
   fmt::print("{}", table.text());
   return kSuccess;
 }
 
 int rebid(const Common& common, const RebidArguments& arguments) {
-  return ask_and_show(common, rebid_query(arguments));
+  const auto query = rebid_query(arguments);
+  return query ? show_answer(common, ask_market(*query)) : complain(query.error());
 }
 
 }  // namespace market::smarket

@@ -9,15 +9,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "contrib/client/complain.h"
+#include "contrib/client/table.h"
+
 namespace market::smarket {
 
 int complain(const Error& error, int code) {
-  std::string line = "smarket: error: " + error.text;
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  return code;
+  return client::complain(error, code);
 }
 
 int with_output_written(int code) {
@@ -26,33 +24,18 @@ int with_output_written(int code) {
 }
 
 std::string Table::text() const {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = columns_[i].heading.size();
-    for (const auto& row : rows_) width = std::max(width, row[i].size());
-    widths.push_back(width);
-  }
-  std::string out;
-  const auto append = [&](const auto& cell_of) {
-    std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string cell = cell_of(i);
-      line += columns_[i].right ? fmt::format("{:>{}}", cell, widths[i])
-                                : fmt::format("{:<{}}", cell, widths[i]);
-      line += "  ";
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  };
-  append([&](std::size_t i) { return columns_[i].heading; });
-  append([&](std::size_t i) { return std::string(widths[i], '-'); });
-  for (const auto& row : rows_) append([&](std::size_t i) { return row[i]; });
-  return out;
+  std::vector<client::TextColumn> columns;
+  for (const Column& column : columns_)
+    columns.push_back({column.heading, column.right ? 1 : -1, false});
+  client::TableStyle style;
+  style.gap = 2;
+  return client::render(columns, rows_, style);
 }
 
 void print_json(const nlohmann::json& json) {
   constexpr int kIndent = 2;
   fmt::print("{}\n", json.dump(kIndent, ' ', false, nlohmann::json::error_handler_t::replace));
+  client::have_reported();
 }
 
 }  // namespace market::smarket

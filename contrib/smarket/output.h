@@ -20,7 +20,7 @@ struct Common {
   bool json = false;
 };
 
-/// One line "smarket: error: …" on stderr; returns `code`.
+/// One line "smarket: error: …" on stderr, with --json an object on stdout too; returns `code`.
 int complain(const Error& error, int code = kFailure);
 
 /// `code` when all of stdout could be written; else complains and returns kFailure.

@@ -5,6 +5,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <memory>
@@ -44,6 +45,21 @@ struct ListDeleter {
 using ListOwner = std::unique_ptr<xlist, ListDeleter>;
 
 }  // namespace
+
+OwnJob own_job_in_slurmctld(std::uint32_t number) {
+  begin_slurm();
+  job_info_msg_t* jobs = nullptr;
+  if (slurm_load_job(&jobs, number, SHOW_ALL) != SLURM_SUCCESS) return OwnJob::kNone;
+  OwnJob found = OwnJob::kNone;
+  for (std::uint32_t i = 0; i < jobs->record_count && found == OwnJob::kNone; ++i) {
+    const slurm_job_info_t& job = jobs->job_array[i];
+    if (job.user_id != getuid()) continue;
+    const bool pending = (job.job_state & JOB_STATE_BASE) == JOB_PENDING;
+    found = pending ? OwnJob::kPending : is_live(job.job_state) ? OwnJob::kRunning : OwnJob::kOver;
+  }
+  slurm_free_job_info_msg(jobs);
+  return found;
+}
 
 Result<ledger::SlurmRuns> jobs_in_slurmctld() {
   begin_slurm();

@@ -2,6 +2,8 @@
 // Slurm's own records of jobs: slurmctld's memory, and slurmdbd where there is one.
 #pragma once
 
+#include <cstdint>
+
 #include "core/ledger/records.h"
 #include "core/util/result.h"
 
@@ -9,6 +11,10 @@ namespace market::smarket {
 
 /// The jobs that slurmctld knows: all that live, and those that ended within MinJobAge.
 Result<ledger::SlurmRuns> jobs_in_slurmctld();
+
+/// Where a job of the asking user is that slurmctld knows, be it the market's or not.
+enum class OwnJob { kNone, kPending, kRunning, kOver };
+OwnJob own_job_in_slurmctld(std::uint32_t job);
 
 /// Whether Slurm keeps its accounting in slurmdbd.
 bool has_slurmdbd();

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/desk/bill_talk.h"
 #include "core/desk/json.h"
 #include "core/market/explain.h"
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market {
 namespace {
@@ -43,13 +45,39 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     result = query_markets(now);
   } else if (verb == "balance") {
     result = query_balance(asker);
+  } else if (verb == "bill") {
+    return Answer{MARKET_ANSWERED, query_bill(ask, asker, now), "", ""};
   } else if (verb == "rebid") {
     result = query_rebid(ask, asker, now);
   } else {
     result = failure("unknown verb " + printable(verb));
   }
-  return Answer{MARKET_ANSWERED, result.dump(-1, ' ', false, Json::error_handler_t::replace), "",
-                ""};
+  return Answer{MARKET_ANSWERED, line_of(result), "", ""};
+}
+
+// The books are not read here. The question waits for the thread that keeps them, and who asks comes
+// again: with the ticket, or without one when too many questions are open.
+std::string Desk::query_bill(const Json& ask, const market_submission_t& asker, Time now) {
+  std::uint64_t ticket = number_of(ask, "ticket");
+  if (ticket != 0) {
+    std::string text;
+    const auto stage = inquiries_.collect(asker.uid, ticket, text);
+    if (stage == Inquiries::Stage::kAnswered) return text;
+    if (stage == Inquiries::Stage::kUnknown) {
+      Json lost = failure("the question was forgotten: ask again");
+      lost["lost"] = true;
+      return line_of(lost);
+    }
+  } else {
+    auto question = read_question(ask);
+    if (!question) return line_of(failure(question.error().text));
+    question->viewer.sees_all = asker.is_operator;
+    question->viewer.uid = asker.uid;
+    question->viewer.accounts.assign(asker.coordinated.names,
+                                     asker.coordinated.names + asker.coordinated.count);
+    ticket = inquiries_.ask(asker.uid, std::move(*question), now).value_or(0);
+  }
+  return line_of(Json{{"ok", true}, {"ticket", ticket}});
 }
 
 // What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
@@ -76,18 +104,23 @@ Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const 
               {"liens", liens},
               {"more", jobs.size() > kLiensInAnAnswer},
               {"recovering", site_.accounts.recovering()},
-              {"text", fmt::format("{} live jobs have a lien", jobs.size())}};
+              {"text", fmt::format("{} with a lien", counted(jobs.size(), "live job"))}};
 }
 
 Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
   const Job* job = site_.jobs.find_job(name);
-  if (job == nullptr ||
-      (job->agreed.bid.uid != asker.uid && !admission_.may_see(job->agreed.bid.account, asker))) {
-    return failure(
+  const bool theirs = job != nullptr && (job->agreed.bid.uid == asker.uid ||
+                                         admission_.may_see(job->agreed.bid.account, asker));
+  if (!theirs || job->phase == Phase::kEnded) {
+    Json answer = failure(
         fmt::format("job {} carries no accepted bid, has ended, was not seen yet, or is neither "
                     "yours nor of an account of yours",
                     printable(name)));
+    // Its runs are in the books.
+    answer["over_or_unknown"] = true;
+    answer["cluster"] = site_.cluster_name;
+    return answer;
   }
   std::string code;
   const std::string sentence = explain(site_, *job, now, code);
@@ -96,11 +129,11 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
   if (job->phase != Phase::kWaiting && !job->agreed.terms.auctioned()) {
     text += fmt::format(
-        "\nprice {} = {} billing-hours × {:.4f} ({}{}{}); lien {} on {}; promised by {}",
-        job->agreed.terms.price.to_string(), short_number(hours),
-        hours > 0 ? job->agreed.terms.price.credits() / hours : 0.0, job->agreed.terms.rule,
-        job->agreed.terms.markup.empty() ? "" : ", ", job->agreed.terms.markup,
-        job->agreed.lien.to_string(), job->agreed.bid.account,
+        "\nprice {} = {} billing-hours × {} ({}{}{}); lien {} on {}; promised by {}",
+        enough_text(job->agreed.terms.price), short_number(hours),
+        short_number(hours > 0 ? job->agreed.terms.price.credits() / hours : 0.0),
+        job->agreed.terms.rule, job->agreed.terms.markup.empty() ? "" : ", ",
+        job->agreed.terms.markup, enough_text(job->agreed.lien), job->agreed.bid.account,
         format_time_short(job->agreed.terms.promised_end, now));
   }
   Json answer{{"ok", true},
@@ -125,18 +158,14 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
 
 Json Desk::query_balance(const market_submission_t& asker) {
   Json accounts = Json::array();
-  std::string text =
-      fmt::format("{:<16}{:>14}{:>14}{:>14}", "ACCOUNT", "BALANCE", "LIENS", "AVAILABLE");
   for (const std::string& name : admission_.accounts_to_see(asker)) {
-    const std::string posted = site_.accounts.funds().posted(name).to_string(),
-                      liens = site_.accounts.funds().liens(name).to_string();
-    const std::string available = site_.accounts.available(name).to_string();
-    accounts.push_back(
-        Json{{"account", name}, {"balance", posted}, {"liens", liens}, {"available", available}});
-    text += fmt::format("\n{:<16}{:>14}{:>14}{:>14}", name, posted, liens, available);
+    const Funds& funds = site_.accounts.funds();
+    accounts.push_back(Json{{"account", name},
+                            {"balance", funds.posted(name).to_string()},
+                            {"liens", funds.liens(name).to_string()},
+                            {"available", site_.accounts.available(name).to_string()}});
   }
-  return Json{
-      {"ok", true}, {"text", text}, {"accounts", accounts}, {"currency", site_.config.currency}};
+  return Json{{"ok", true}, {"accounts", accounts}, {"currency", site_.config.currency}};
 }
 
 Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
@@ -163,11 +192,12 @@ Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time n
 }
 
 // What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;
-// of an auction what its runs spend in an hour.
+// of an auction what its runs spend in an hour, and what its bids pay for a billing unit.
 void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) const {
   const MarketSettings& settings = exchange.settings;
   if (!exchange.promises()) {
     market["spent_per_hour"] = exchange.spent_rate() * 3600;
+    if (const auto level = exchange.level()) market["level"] = *level;
     return;
   }
   Request request;
@@ -183,13 +213,17 @@ void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) con
   if (std::isfinite(cheapest)) market["cheapest"] = cheapest / billing;
 }
 
+std::size_t Desk::live_bids_of(const Exchange& exchange) const {
+  std::size_t live = 0;
+  for (const auto& [id, job] : site_.jobs.all())
+    live += job.phase != Phase::kEnded && &site_.exchange_of(job) == &exchange;
+  return live;
+}
+
 // Each market with its rule, its partitions, its live bids and its price level.
 Json Desk::query_markets(Time now) const {
   Json markets = Json::array();
   for (const auto& exchange : site_.exchanges) {
-    std::size_t live = 0;
-    for (const auto& [id, job] : site_.jobs.all())
-      live += job.phase != Phase::kEnded && &site_.exchange_of(job) == exchange.get();
     Json partitions = Json::array();
     for (const Partition& partition : site_.cluster.partitions()) {
       if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
@@ -197,7 +231,7 @@ Json Desk::query_markets(Time now) const {
     Json market{{"name", exchange->settings.name},
                 {"rule", exchange->rule()},
                 {"partitions", std::move(partitions)},
-                {"live", live}};
+                {"live", live_bids_of(*exchange)}};
     add_price_level(*exchange, now, market);
     markets.push_back(std::move(market));
   }
@@ -217,10 +251,10 @@ Json Desk::query_status(const market_submission_t& asker, Time now) {
   std::string text =
       usable ? fmt::format(
                    "{}: {} planned, {} waiting, {} running; last pass {} s ago in {:.2f} ms; {} "
-                   "entries to write",
+                   "to write",
                    site_.rules_text(), confirmed, waiting, running,
                    site_.last_pass == 0 ? 0 : now - site_.last_pass, site_.last_pass_ms,
-                   site_.accounts.unwritten())
+                   counted(site_.accounts.unwritten(), "entry", "entries"))
              : std::string("not available: ") + (site_.is_starting() ? "starting"
                                                  : site_.has_config  ? "the ledger cannot be used"
                                                                     : "market.conf cannot be read");
@@ -236,8 +270,9 @@ Json Desk::query_status(const market_submission_t& asker, Time now) {
           ? ""
           : fmt::format("; market.conf was refused{}: {}", why, site_.settings_in_force(now));
   if (confirmation_.undersold_jobs() > 0)
-    text += fmt::format("; of {} jobs Slurm took more CPUs than were sold, the last {}",
-                        confirmation_.undersold_jobs(), confirmation_.last_undersold());
+    text +=
+        fmt::format("; of {} Slurm took more CPUs than were sold, the last {}",
+                    counted(confirmation_.undersold_jobs(), "job"), confirmation_.last_undersold());
   return Json{{"ok", true},
               {"text", text + refused},
               {"usable", usable},

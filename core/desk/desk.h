@@ -3,10 +3,12 @@
 // that Slurm authenticated. Tables for people are laid out where they are printed, not here.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "core/desk/inquiries.h"
 #include "core/market/market.h"
 
 namespace market {
@@ -20,6 +22,8 @@ class Desk {
 
   /// Answers `asker.query`.
   Answer answer_query(const market_submission_t& asker, Time now);
+  /// Questions that the books alone can answer.
+  Inquiries& inquiries() { return inquiries_; }
 
  private:
   using Json = nlohmann::ordered_json;
@@ -30,12 +34,17 @@ class Desk {
                    Time now) const;
   Json auction_quote(const Request& request, const std::string& account, Time now);
   Json query_why(const Json& ask, const market_submission_t& asker, Time now);
+  Json for_each_partition(const Json& ask,
+                          const std::function<Json(const std::string& partition)>& answer);
   Json query_prices(const Json& ask, Time now);
+  Json prices_in(const std::string& named_partition, Time now) const;
+  std::size_t live_bids_of(const Exchange& exchange) const;
   Json query_balance(const market_submission_t& asker);
   Json query_rebid(const Json& ask, const market_submission_t& asker, Time now);
   Json query_status(const market_submission_t& asker, Time now);
   Json query_liens(const Json& ask, const market_submission_t& asker) const;
   Json query_markets(Time now) const;
+  std::string query_bill(const Json& ask, const market_submission_t& asker, Time now);
   void add_price_level(const Exchange& exchange, Time now, Json& market) const;
   bool share_nodes(const Partition& a, const Partition& b) const;
   void add_qos_risks(const Exchange& exchange, std::vector<std::string>& risks) const;
@@ -46,6 +55,7 @@ class Desk {
   Site& site_;
   Admission& admission_;
   const Confirmation& confirmation_;
+  Inquiries inquiries_;
 };
 
 }  // namespace market

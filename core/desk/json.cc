@@ -9,6 +9,10 @@ Json failure(const std::string& why) {
   return Json{{"ok", false}, {"error", printable(why, 500)}};
 }
 
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();

@@ -11,6 +11,8 @@ using Json = nlohmann::ordered_json;
 
 /// {"ok":false,"error":why}, printable.
 Json failure(const std::string& why);
+/// In one line; bytes that are not UTF-8 are replaced.
+std::string line_of(const Json& json);
 /// The text, or the number above zero, under a key; "" and 0 when there is none.
 std::string text_of(const Json& object, const char* key);
 std::uint64_t number_of(const Json& object, const char* key);

@@ -66,23 +66,27 @@ void take_default_memory(const market_size_t& asker, SizeOptions& size) {
 
 }  // namespace
 
-// Of several partitions a quote of each.
-Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+// Of several partitions an answer for each.
+Json Desk::for_each_partition(const Json& ask,
+                              const std::function<Json(const std::string& partition)>& answer) {
   const std::string named = text_of(ask, "partition");
-  if (named.find(',') == std::string::npos) return quote_in(named, ask, asker, now);
-  Json quotes = Json::array();
-  std::string text;
+  if (named.find(',') == std::string::npos) return answer(named);
+  Json answers = Json::array();
   bool any = false;
   for (const std::string& name : names_of(named)) {
-    Json quote = quote_in(name, ask, asker, now);
-    any = any || quote["ok"] == true;
-    quote["partition"] = name;
-    text += fmt::format("{}partition {}\n{}", text.empty() ? "" : "\n\n", printable(name),
-                        quote.value(quote["ok"] == true ? "text" : "error", ""));
-    quotes.push_back(std::move(quote));
+    Json one = answer(name);
+    any = any || one["ok"] == true;
+    one["partition"] = name;
+    answers.push_back(std::move(one));
   }
-  if (!any) return failure(quotes.empty() ? "no partition is named" : quotes[0].value("error", ""));
-  return Json{{"ok", true}, {"partitions", std::move(quotes)}, {"text", std::move(text)}};
+  if (!any)
+    return failure(answers.empty() ? "no partition is named" : answers[0].value("error", ""));
+  return Json{{"ok", true}, {"partitions", std::move(answers)}};
+}
+
+Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  return for_each_partition(
+      ask, [&](const std::string& partition) { return quote_in(partition, ask, asker, now); });
 }
 
 Json Desk::quote_in(const std::string& named_partition, const Json& ask,
@@ -127,8 +131,6 @@ Json Desk::quote_in(const std::string& named_partition, const Json& ask,
                     : quote_table(request, deadline, account, now);
   if (!named.empty() && account.empty() && answer["ok"] == true) {
     answer["account_error"] = payer.error().text;
-    answer["text"] =
-        fmt::format("{} But {}.", answer["text"].get<std::string>(), payer.error().text);
   }
   return answer;
 }
@@ -144,73 +146,58 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
   Wish earliest;
   earliest.prefer = Prefer::kEarliest;
   struct Row {
-    std::string when, note;
+    std::string when, cheapest;  // by or within what; empty: it is not said to be
     Choice choice;
   };
   std::vector<Row> rows;
-  const auto add = [&rows](std::string when, std::string note, Found found) {
+  const auto add = [&rows](std::string when, std::string cheapest, Found found) {
     if (!found.choice) return;
     if (!rows.empty() && rows.back().choice.start == found.choice->start) {
-      if (rows.back().note.empty()) rows.back().note = note;
+      if (rows.back().cheapest.empty()) rows.back().cheapest = std::move(cheapest);
       return;
     }
-    if (rows.size() > 0 && !(found.choice->price < rows.back().choice.price)) return;
-    rows.push_back({std::move(when), std::move(note), std::move(*found.choice)});
+    if (!rows.empty() && !(found.choice->price < rows.back().choice.price)) return;
+    rows.push_back({std::move(when), std::move(cheapest), std::move(*found.choice)});
   };
   add("now", "", exchange.find(request, earliest, now));
-  if (deadline != 0) {
-    add("by deadline", "cheapest by " + format_time_short(deadline, now),
-        exchange.find(request, Wish{}, now));
-  }
-  add("later", "cheapest in " + time_limit_text(settings.horizon),
-      exchange.find(later, Wish{}, now));
+  if (deadline != 0) add("by deadline", "deadline", exchange.find(request, Wish{}, now));
+  add("later", "horizon", exchange.find(later, Wish{}, now));
   if (rows.empty()) return failure("no start with free nodes is for sale in this window");
 
   Json table = Json::array();
-  std::string text = fmt::format("{:<12}{:<18}{:<18}{:>10}   {}\n", "WHEN", "STARTS BY",
-                                 "COMPLETES BY", "PRICE", "PER BILLING-HOUR");
   Money cheapest = rows.front().choice.price;
   for (const Row& row : rows) {
-    const Time completes = row.choice.start + request.duration + settings.start_slack;
-    const std::string per_unit =
-        billing * hours > 0 ? fmt::format("{:.4f}", row.choice.price.credits() / (billing * hours))
-                            : "0";
     cheapest = std::min(cheapest, row.choice.price);
-    table.push_back(Json{{"when", row.when},
-                         {"start", row.choice.start},
-                         {"completes", completes},
-                         {"price", row.choice.price.to_string()},
-                         {"per_unit", per_unit}});
-    text += fmt::format("{:<12}{:<18}{:<18}{:>10}   {}{}{}\n", row.when,
-                        format_time_short(row.choice.start, now), format_time_short(completes, now),
-                        row.choice.price.to_string(), per_unit, row.note.empty() ? "" : "   ",
-                        row.note);
+    const double per_unit =
+        billing * hours > 0 ? row.choice.price.credits() / (billing * hours) : 0;
+    Json entry{{"when", row.when},
+               {"start", row.choice.start},
+               {"completes", row.choice.start + request.duration + settings.start_slack},
+               {"price", row.choice.price.to_string()},
+               {"per_unit", billing * hours > 0 ? fmt::format("{:.4f}", per_unit) : "0"}};
+    if (!row.cheapest.empty()) entry["cheapest"] = row.cheapest;
+    table.push_back(std::move(entry));
   }
   const std::string markup = exchange.markup_of(request);
   const bool sums = settings.billing_rule == BillingRule::kSum;
-  text += fmt::format("{}: billing {} ({}) × {} = {} billing-hours{}{}; total {}; floor {}, cap {}",
-                      exchange.rule(), short_number(billing), sums ? "sum" : "max_tres",
-                      time_limit_text(request.duration), short_number(billing * hours),
-                      markup.empty() ? "" : "; ", markup, cheapest.to_string(),
-                      short_number(settings.floor_price), short_number(settings.cap_price));
   Json answer{{"ok", true},
               {"rows", table},
               {"rule", exchange.rule()},
               {"billing_rule", sums ? "sum" : "max_tres"},
               {"billing", billing},
               {"hours", hours},
+              {"time_limit_s", request.duration},
+              {"horizon_s", settings.horizon},
               {"floor", short_number(settings.floor_price)},
               {"cap", short_number(settings.cap_price)}};
+  if (deadline != 0) answer["deadline"] = deadline;
   if (!markup.empty()) answer["markup"] = markup;
   if (!account.empty()) {
     const Money available = site_.accounts.available(account);
     answer["account"] = account;
     answer["available"] = available.to_string();
     answer["remaining"] = (available - cheapest).to_string();
-    text += fmt::format("; you can pay up to {} ({}), {} would remain", available.to_string(),
-                        account, (available - cheapest).to_string());
   }
-  answer["text"] = text + ". Nothing was reserved.";
   return answer;
 }
 
@@ -221,56 +208,59 @@ Json Desk::auction_quote(const Request& request, const std::string& account, Tim
   bid.account = account;
   const auto quote = exchange.auction_quote(bid, now);
   if (!quote) return failure("the market holds no auction");
-  const std::string rule(exchange.rule());
-  Json answer{{"ok", true}, {"rows", Json::array()}, {"rule", rule}, {"live", quote->live}};
-  std::string text = fmt::format("{}: an auction over {} live bids. ", rule, quote->live);
-  if (!exchange.is_priced()) {
-    text += "It costs nothing. ";
-  } else if (quote->standing) {
+  Json answer{{"ok", true},
+              {"rows", Json::array()},
+              {"rule", exchange.rule()},
+              {"live", quote->live},
+              {"priced", exchange.is_priced()}};
+  if (exchange.is_priced() && quote->standing) {
     answer["budget"] = quote->budget.to_string();
     answer["share"] = quote->standing->share;
     answer["rate"] = quote->standing->rate;
-    text += fmt::format("A budget of {} would now get a share of {:.3f} at {:.4f} an hour. ",
-                        quote->budget.to_string(), quote->standing->share,
-                        quote->standing->rate * 3600);
   }
-  answer["text"] = text + "No start and no completion is promised. Nothing was reserved.";
   return answer;
 }
 
 Json Desk::query_prices(const Json& ask, Time now) {
-  const auto partition = admission_.check_partition(text_of(ask, "partition"));
+  return for_each_partition(
+      ask, [&](const std::string& partition) { return prices_in(partition, now); });
+}
+
+// Posted prices hour by hour; of an auction what its bids pay now.
+Json Desk::prices_in(const std::string& named_partition, Time now) const {
+  const auto partition = admission_.check_partition(named_partition);
   if (!partition) return failure(partition.error().text);
   Request request;
   request.partition = (*partition)->name;
   const Exchange& exchange = site_.exchange_of(request);
   const MarketSettings& settings = exchange.settings;
+  Json answer{{"ok", true},
+              {"rows", Json::array()},
+              {"rule", exchange.rule()},
+              {"floor", short_number(settings.floor_price)},
+              {"cap", short_number(settings.cap_price)}};
+  if (!exchange.promises()) {
+    answer["live"] = live_bids_of(exchange);
+    answer["priced"] = exchange.is_priced();
+    add_price_level(exchange, now, answer);
+    return answer;
+  }
   request.earliest = (now + settings.slot - 1) / settings.slot * settings.slot;
   request.duration = 3600;
   request.deadline = now + std::min<Time>(settings.horizon, 25 * 3600);
   request.demand.tres = {{"cpu", 1}};
   const double billing = site_.billing_of(request);
   const PriceList list = exchange.price_list(request, now);
-  Json rows = Json::array();
-  std::string text =
-      fmt::format("{:<18}{:>16}\n", "START", billing > 0 ? "PER BILLING-HOUR" : "PER CPU-HOUR");
   const auto step =
       static_cast<std::size_t>(std::max<Time>(1, 3600 / std::max<Time>(1, list.slot)));
   for (std::size_t k = 0; k < list.credits.size(); k += step) {
-    const Time start = list.first_start + static_cast<Time>(k) * list.slot;
     const double price = list.credits[k] / (billing > 0 ? billing : 1);
-    const std::string shown = std::isfinite(price) ? fmt::format("{:.4f}", price) : "sold out";
-    rows.push_back(Json{{"start", start}, {"per_unit", shown}});
-    text += fmt::format("{:<18}{:>16}\n", format_time_short(start, now), shown);
+    answer["rows"].push_back(
+        Json{{"start", list.first_start + static_cast<Time>(k) * list.slot},
+             {"per_unit", std::isfinite(price) ? fmt::format("{:.4f}", price) : "sold out"}});
   }
-  text += fmt::format("{}; floor {}, cap {}.", exchange.rule(), short_number(settings.floor_price),
-                      short_number(settings.cap_price));
-  return Json{{"ok", true},
-              {"text", text},
-              {"rows", rows},
-              {"rule", exchange.rule()},
-              {"floor", short_number(settings.floor_price)},
-              {"cap", short_number(settings.cap_price)}};
+  answer["unit"] = billing > 0 ? "billing-hour" : "CPU-hour";
+  return answer;
 }
 
 }  // namespace market

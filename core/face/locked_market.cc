@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/desk/bill_talk.h"
+#include "core/desk/json.h"
 
 namespace market {
 namespace {
@@ -18,9 +22,14 @@ LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, Lo
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
       desk_(market_),
       maker_(market_.site()),
-      ledger_thread_(std::move(config_path), std::move(cluster_name),
-                     BooksClient{[this] { return take_entries(); },
-                                 [this](BooksReport news) { report(std::move(news)); }}) {}
+      ledger_thread_(
+          std::move(config_path), std::move(cluster_name),
+          BooksClient{[this] { return take_entries(); },
+                      [this](BooksReport news) { report(std::move(news)); },
+                      [this] { return take_inquiries(); },
+                      [this](std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
+                        answer(ticket, page);
+                      }}) {}
 
 LockedMarket::~LockedMarket() {
   ledger_thread_.stop();
@@ -90,6 +99,17 @@ void LockedMarket::report(BooksReport news) {
   written_.notify_all();
 }
 
+std::vector<Inquiry> LockedMarket::take_inquiries() {
+  const MutexLock lock(mutex_);
+  return desk_.inquiries().take();
+}
+
+void LockedMarket::answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
+  std::string text = page ? answer_of(*page) : line_of(failure(page.error().text));
+  const MutexLock lock(mutex_);
+  desk_.inquiries().answer(ticket, std::move(text));
+}
+
 std::uint32_t LockedMarket::interval_ms() const {
   const MutexLock lock(mutex_);
   return market_.interval_ms();
@@ -122,8 +142,10 @@ CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid)
 
 Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
   const MutexLock lock(mutex_);
-  if (submission.query != nullptr) return desk_.answer_query(submission, now);
-  return market_.submit(submission, now);
+  if (submission.query == nullptr) return market_.submit(submission, now);
+  Answer answer = desk_.answer_query(submission, now);
+  if (desk_.inquiries().any_waits()) ledger_thread_.wake();
+  return answer;
 }
 
 void LockedMarket::submission_over(std::uint64_t ticket) {

@@ -57,6 +57,8 @@ class LockedMarket {
   std::vector<Queued> take_entries();
   void report(BooksReport news);
   Exchanges successors(BooksReport& news);
+  std::vector<Inquiry> take_inquiries();
+  void answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page);
 
   const Log log_;
 

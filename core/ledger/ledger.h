@@ -152,6 +152,9 @@ struct CheckReport {
   int schema = 0;
 };
 
+struct RunsQuestion;
+struct RunsPage;
+
 enum class Mode { kReadOnly, kReadWrite, kCreate };
 
 /// One connection. Not thread safe; each thread opens its own. No method throws.
@@ -193,6 +196,8 @@ class Ledger {
   /// of their times.
   Result<std::vector<PastBid>> past_bids(const std::string& cluster, Time since, Time until) const;
   Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
+  /// As many of the runs that somebody may see as bounded work finds (runs.h).
+  Result<RunsPage> runs(const RunsQuestion& question) const;
   /// What was charged under a job's number, oldest first.
   Result<std::vector<Submission>> submissions(const std::string& cluster,
                                               std::uint32_t job_id) const;

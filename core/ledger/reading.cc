@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/ledger/books.h"
+#include "core/ledger/conditions.h"
 #include "core/ledger/ledger_impl.h"
 
 namespace market::ledger {
@@ -14,61 +15,6 @@ std::vector<std::string> members_of(Database& database, std::int64_t account) {
   std::vector<std::string> members;
   while (query.step()) members.push_back(query.text(0));
   return members;
-}
-
-/// A WHERE clause that grows by AND, with the texts of its marks.
-struct Condition {
-  std::string sql = "1";
-  std::vector<std::string> texts;
-
-  void one_of(std::string_view expression, const std::vector<std::string>& values) {
-    if (values.empty()) return;
-    sql += fmt::format(" AND {} IN ({})", expression,
-                       fmt::join(std::vector<char>(values.size(), '?'), ", "));
-    texts.insert(texts.end(), values.begin(), values.end());
-  }
-};
-
-std::vector<std::string> lower_case_all(std::vector<std::string> names) {
-  for (std::string& name : names) name = lower_case(name);
-  return names;
-}
-
-Condition condition_of(const SegmentFilter& filter) {
-  Condition condition;
-  std::string when = "status <> 'open'";
-  if (filter.since) when += fmt::format(" AND \"end\" >= {}", *filter.since);
-  if (filter.until) when += fmt::format(" AND \"end\" < {}", *filter.until);
-  condition.sql =
-      filter.open_too ? fmt::format("({} OR status = 'open')", when) : fmt::format("({})", when);
-  if (!filter.jobs.empty()) {
-    condition.sql += fmt::format(" AND (job_id IN ({0}) OR array_job_id IN ({0}))",
-                                 fmt::join(filter.jobs, ", "));
-  }
-  condition.one_of("account", lower_case_all(filter.accounts));
-  condition.one_of("user", filter.users);
-  condition.one_of("partition", filter.partitions);
-  condition.one_of("lower(state)", lower_case_all(filter.states));
-  // "era" means every version of the rule, "era/1" just that one.
-  std::vector<std::string> versions, names;
-  for (const std::string& mechanism : filter.mechanisms) {
-    (mechanism.find('/') == std::string::npos ? names : versions).push_back(mechanism);
-  }
-  Condition mechanism;
-  mechanism.sql = "0";
-  const auto either = [&](std::string_view expression, const std::vector<std::string>& values) {
-    Condition one;
-    one.one_of(expression, values);
-    if (!values.empty()) mechanism.sql += fmt::format(" OR ({})", one.sql);
-    mechanism.texts.insert(mechanism.texts.end(), values.begin(), values.end());
-  };
-  either("mechanism", versions);
-  either("substr(mechanism, 1, instr(mechanism || '/', '/') - 1)", names);
-  if (!filter.mechanisms.empty()) {
-    condition.sql += fmt::format(" AND ({})", mechanism.sql);
-    condition.texts.insert(condition.texts.end(), mechanism.texts.begin(), mechanism.texts.end());
-  }
-  return condition;
 }
 
 /// When a transfer counts. What a run's end brought (its charge, a refund by rule, its owners' parts)
@@ -148,7 +94,7 @@ Result<std::vector<Segment>> Ledger::segments(const SegmentFilter& filter) const
     const Condition condition = condition_of(filter);
     Statement query = database.prepare(fmt::format(
         "SELECT {} FROM segment WHERE {} ORDER BY CASE array_job_id WHEN 0 THEN job_id ELSE "
-        "array_job_id END, array_task_id, job_id, submitted, restart",
+        "array_job_id END, array_task_id, job_id, submitted, restart, id",
         segment_columns(), condition.sql));
     for (const std::string& text : condition.texts) query.bind(text);
     std::vector<Segment> segments;

@@ -41,6 +41,7 @@ class Statement {
   /// Runs to the end, ignoring rows, and makes the statement ready to be bound again.
   void run();
 
+  int columns() const { return sqlite3_column_count(handle_); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
   double real(int column) const { return sqlite3_column_double(handle_, column); }
   std::string text(int column) const;

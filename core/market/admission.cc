@@ -13,6 +13,7 @@
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market {
 namespace {
@@ -223,6 +224,14 @@ std::string worthless_text(const Bid& bid) {
       time_limit_text(bid.request.duration));
 }
 
+std::string waiting_text(const Draft& draft, std::size_t tasks, Money needed, Money available) {
+  const bool many = draft.array && tasks != 1;
+  return fmt::format("{}{} for funds: {} {}, available {} on {}",
+                     draft.array ? counted(tasks, "task") + " " : "", many ? "wait" : "waits",
+                     many ? "need" : "needs", enough_text(needed), there_is_text(available),
+                     draft.bid.account);
+}
+
 }  // namespace
 
 // Why the next task has no place at a price that the bid covers.
@@ -231,8 +240,8 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
   const auto placed = static_cast<std::uint32_t>(group.tasks.size());
   std::string text;
   if (found.choice && draft.bid.worth.budget) {
-    text = fmt::format("needs {}{}, budget is {}.", found.choice->price.to_string(),
-                       draft.array ? " per task" : "", draft.bid.worth.budget->to_string());
+    text = fmt::format("needs {}{}, budget is {}.", enough_text(found.choice->price),
+                       draft.array ? " per task" : "", there_is_text(*draft.bid.worth.budget));
   } else if (draft.bid.worth.value && !found.for_sale) {
     text = "at every start in the window the job's value is below its price.";
   } else {
@@ -273,8 +282,8 @@ Answer Admission::decide(Draft draft, Time now) {
     if (group.missing->choice) needed = group.missing->choice->price;
   } else if (lacks_funds) {
     needed = per_task ? group.dearest : group.total;
-    refusal = fmt::format("needs {}, available {} on {}", needed.to_string(), available.to_string(),
-                          draft.bid.account);
+    refusal = fmt::format("needs {}, available {} on {}", enough_text(needed),
+                          there_is_text(available), draft.bid.account);
   }
   if (!refusal.empty() || (short_of_funds && !per_task))
     exchange.take_back(group, request, provisional.token);
@@ -284,6 +293,15 @@ Answer Admission::decide(Draft draft, Time now) {
   }
   provisional.tasks = std::move(group.tasks);
   return accept(draft, std::move(provisional), now);
+}
+
+// Without a deadline the cheapest start is taken, which may be days away.
+std::string Admission::why_late(const Draft& draft, Time starts, Time now) const {
+  const MarketSettings& settings = site_.exchange_of(draft.bid.request).settings;
+  const bool at_once = starts <= std::max(now, draft.bid.request.earliest) + settings.slot;
+  if (draft.wanted_deadline != 0 || !draft.bid.worth.budget || at_once) return "";
+  return fmt::format(" (cheapest within {}; add --deadline to start earlier)",
+                     span_text(settings.horizon));
 }
 
 Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) {
@@ -334,22 +352,19 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   if (draft.set_account) answer.account = account;
   if (draft.set_partition) answer.partition = draft.bid.request.partition;
   if (funded > 0) {
+    const std::string what = draft.array ? counted(funded, "task") + " " : "";
     answer.text =
-        fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}; {} left to spend",
-                    draft.array ? fmt::format("{} tasks ", funded) : "", total.to_string(),
-                    site_.config.currency, account, format_time_short(starts, now),
-                    format_time_short(ends, now), site_.accounts.available(account).to_string());
-    const std::string what = draft.array ? fmt::format("{} tasks ", funded) : "";
+        fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}{}; {} left to spend", what,
+                    enough_text(total), site_.config.currency, account,
+                    format_time_short(starts, now), format_time_short(ends, now),
+                    why_late(draft, starts, now), there_is_text(site_.accounts.available(account)));
     if (auto text = site_.exchange_of(draft.bid.request).acceptance(draft.bid, what, now))
       answer.text = std::move(*text);
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';
-    answer.text += draft.array ? fmt::format("{} tasks wait for funds: need {}, available {} on {}",
-                                             provisional.tasks.size() - funded, waiting.to_string(),
-                                             (available - total).to_string(), account)
-                               : fmt::format("waits for funds: needs {}, available {} on {}",
-                                             waiting.to_string(), available.to_string(), account);
+    answer.text +=
+        waiting_text(draft, provisional.tasks.size() - funded, waiting, available - total);
   }
   const bool quiet = site_.config.quiet == Quiet::kAccepted && all_funded;
   answer.text = quiet ? "" : prefixed(answer.text);

@@ -40,6 +40,7 @@ class Admission {
   Answer decide(Draft draft, Time now);
   std::string refusal_of(const Draft& draft, const Group& group, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
+  std::string why_late(const Draft& draft, Time starts, Time now) const;
   bool may_spend(std::string_view account, const market_submission_t& asker) const;
   std::vector<std::string> accounts_to_spend_from(const market_submission_t& asker) const;
   std::string alternatives(const Draft& draft, Time now);

@@ -5,6 +5,7 @@
 #include "core/market/admission.h"
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market {
 
@@ -32,7 +33,7 @@ std::optional<std::string> Admission::later_deadline(const Draft& draft, Time no
   }
   std::string when = format_time_short(minute, now);
   if (when.find(' ') != std::string::npos) when = format_time(minute);  // as sbatch reads it
-  return fmt::format("--deadline={} ({})", when, dearest.to_string());
+  return fmt::format("--deadline={} ({})", when, enough_text(dearest));
 }
 
 std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now) {
@@ -43,7 +44,8 @@ std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now
     if (request.duration < 60) break;
     const auto trial = site_.exchange_of(request).try_out(shorter, Wish{}, now);
     if (!trial) continue;
-    return fmt::format("-t {} ({})", time_limit_text(request.duration), trial->dearest.to_string());
+    return fmt::format("-t {} ({})", time_limit_text(request.duration),
+                       enough_text(trial->dearest));
   }
   return std::nullopt;
 }
@@ -56,7 +58,7 @@ std::string Admission::alternatives(const Draft& draft, Time now) {
   richer.bid.worth.budget = Money::from_micro(INT64_MAX);
   if (const auto trial = site_.exchange_of(draft.bid.request).try_out(richer, Wish{}, now);
       trial && trial->dearest > *draft.bid.worth.budget)
-    offers.push_back(fmt::format("--budget={}", trial->dearest.to_string()));
+    offers.push_back(fmt::format("--budget={}", enough_text(trial->dearest)));
   if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));
   if (auto offer = shorter_limit(draft, now)) offers.push_back(std::move(*offer));
   if (offers.empty()) return "";

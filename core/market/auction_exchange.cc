@@ -9,6 +9,8 @@
 #include "core/market/buying.h"
 #include "core/market/rates.h"
 #include "core/market/site.h"
+#include "core/market/text.h"
+#include "core/words/phrases.h"
 
 namespace market {
 namespace {
@@ -160,14 +162,14 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
     return fmt::format("{}accepted: costs nothing ({}); no completion is promised", what, rule());
   }
   std::string text =
-      fmt::format("{}accepted: bids up to {} {} ({})", what, most_it_costs(bid).to_string(),
-                  site_.config.currency, bid.account);
+      fmt::format("{}accepted: {} {} {} ({})", what, payment_text(bid.worth, completion_owes_all()),
+                  enough_text(most_it_costs(bid)), site_.config.currency, bid.account);
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
   }
   return text + fmt::format("; no completion is promised; {} left to spend",
-                            site_.accounts.available(bid.account).to_string());
+                            there_is_text(site_.accounts.available(bid.account)));
 }
 
 // A changed or funded bid takes part with its new words when its account can pay for it.
@@ -199,8 +201,8 @@ std::optional<std::string> AuctionExchange::refusal_of_change(const Job& job, co
   const Money most = most_it_costs(bid);
   const Money can_pay = site_.accounts.can_pay(bid.account, job);
   if (most <= can_pay) return std::nullopt;
-  return fmt::format("the bid needs {}, available {} on {}", most.to_string(), can_pay.to_string(),
-                     bid.account);
+  return fmt::format("the bid needs {}, available {} on {}", enough_text(most),
+                     there_is_text(can_pay), bid.account);
 }
 
 // A bid may change while its job waits. It won the place where its job runs, which Slurm takes from
@@ -223,7 +225,7 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
   const Money most = most_it_costs(bid);
   const Money available = site_.accounts.can_pay(bid.account, job);
   if (most > available) {
-    return fmt::format("needs {}, available {} on {}", most.to_string(), available.to_string(),
+    return fmt::format("needs {}, available {} on {}", enough_text(most), there_is_text(available),
                        bid.account);
   }
   job.agreed.bid.worth = worth;
@@ -250,6 +252,20 @@ std::optional<AuctionQuote> AuctionExchange::auction_quote(const Bid& asked, Tim
   bid.worth.budget = money_of(budget);
   return AuctionQuote{live.size(), *bid.worth.budget,
                       preview(bid, most_it_costs(bid).credits(), now)};
+}
+
+// Of jobs that run their rate, of those that wait what it would be.
+std::optional<double> AuctionExchange::level() const {
+  double rates = 0, units = 0;
+  for (const auto& [id, job] : site_.jobs.all()) {
+    const bool runs = job.phase == Phase::kRunning && job.auction.rated;
+    const bool waits = job.phase == Phase::kConfirmed && job.auction.stands && job.auction.stood;
+    if ((!runs && !waits) || !is_of_rule(job) || &site_.exchange_of(job) != this) continue;
+    if (!(job.auction.standing.rate > 0)) continue;
+    rates += job.auction.standing.rate * 3600;
+    units += billing_of(job.agreed.bid.request.demand.tres);
+  }
+  return units > 0 ? std::optional<double>(rates / units) : std::nullopt;
 }
 
 double AuctionExchange::spent_rate() const {

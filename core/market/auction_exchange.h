@@ -30,7 +30,10 @@ class AuctionExchange final : public Exchange {
   std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                         Time now) override;
   void work(Time now) override;
-  void forget_rooms() override { rooms_known_ = false; }
+  void forget_rooms() override {
+    rooms_known_ = false;
+    if (able_.size() > kMostAble) able_.clear();
+  }
   void forget_nodes() override {
     nodes_known_ = rooms_known_ = false;
     able_.clear();
@@ -40,8 +43,12 @@ class AuctionExchange final : public Exchange {
   void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
   Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const override;
   double spent_rate() const override;
+  std::optional<double> level() const override;
+  bool completion_owes_all() const override { return auction_->completion_owes_all(); }
 
  private:
+  static constexpr std::size_t kMostAble = 1000;  // kinds of request whose nodes are kept
+
   enum class Who { kStanding, kAll };
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
   void list_nodes();

@@ -12,6 +12,7 @@
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market {
 
@@ -119,7 +120,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,
-          job.agreed.terms.price.to_string());
+          enough_text(job.agreed.terms.price));
     }
   }
   job.agreed.bid.worth = worth;

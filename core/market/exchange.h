@@ -143,6 +143,11 @@ class Exchange {
   virtual Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
   /// Credits per second that the runs of this rule spend now.
   virtual double spent_rate() const { return 0; }
+  /// What the bids that stand in an auction pay for a billing unit and hour, on average; nothing
+  /// when none has a rate.
+  virtual std::optional<double> level() const { return std::nullopt; }
+  /// Whether a run that completes owes all that it may cost, whatever its rate was.
+  virtual bool completion_owes_all() const { return false; }
 
   /// Place and promise go together, and come back together.
   void place(Job& job, Choice choice);

@@ -6,6 +6,7 @@
 
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market {
 namespace {
@@ -14,30 +15,59 @@ constexpr double kHour = 3600;
 
 std::string best_value(const Job& job) {
   return job.agreed.bid.worth.budget
-             ? fmt::format("budget is {}", job.agreed.bid.worth.budget->to_string())
-             : fmt::format("its value is at most {}", job.agreed.bid.worth.value->max.to_string());
+             ? fmt::format("budget is {}", there_is_text(*job.agreed.bid.worth.budget))
+             : fmt::format("its value is at most {}",
+                           there_is_text(job.agreed.bid.worth.value->max));
+}
+
+std::string explain_dependency(const Job& job, std::string& code) {
+  code = "DEPENDENCY";
+  return job.seen.dependency_failed
+             ? fmt::format(
+                   "will never start: what it depends on can never be satisfied; scancel {} "
+                   "ends it, scontrol update JobId={} Dependency= lets it go on",
+                   job.id, job.id)
+             : "waits for a job it depends on, or for a limit of its account or licenses";
+}
+
+// The partition takes no starts: Slurm's own doing, not a bid's.
+bool is_partition_down(const Site& site, const Job& job) {
+  const Partition* partition = site.cluster.find_partition(job.agreed.bid.request.partition);
+  return partition != nullptr && !partition->up;
+}
+
+std::string explain_partition(const Job& job, std::string& code) {
+  code = "PARTITION";
+  return fmt::format(
+      "waits for partition {}, which is not up: nothing starts there until an "
+      "operator opens it",
+      printable(job.agreed.bid.request.partition));
+}
+
+std::string array_limit_text(const Job& job) {
+  return fmt::format("waits for its turn: at most {} of its array {} at a time",
+                     counted(job.seen.throttle, "task"), job.seen.throttle == 1 ? "runs" : "run");
 }
 
 // Why a bid does not stand.
-std::string explain_absence(const Job& job, Time now, std::string& code) {
+std::string explain_absence(const Job& job, bool priced, Time now, std::string& code) {
   std::string why;
   if (job.seen.held) {
     code = "HELD";
     why = fmt::format("is held: scontrol release {} lets it go on", job.id);
   } else if (job.seen.dependent) {
-    code = "DEPENDENCY";
-    why = "waits for a job it depends on, or for a limit of its account or licenses";
+    why = explain_dependency(job, code);
   } else if (job.seen.begin > now) {
     code = "BEGIN";
     why = fmt::format("waits for its begin time, {}", format_time_short(job.seen.begin, now));
   } else if (job.seen.throttle != 0) {
     code = "ARRAY_LIMIT";
-    why = fmt::format("waits for its turn: at most {} tasks of its array run at a time",
-                      job.seen.throttle);
+    why = array_limit_text(job);
   } else {
     code = "QUEUED";
     why = "could start only since a moment ago";
   }
+  if (!priced) return why;
   return why + "; until then its bid does not stand in the auction, and nobody pays by it";
 }
 
@@ -67,21 +97,56 @@ std::string explain_award(const Site& site, const Job& job, std::string& code) {
       bids, least);
 }
 
+// What a run in an auction owes in the end, of which its rate so far tells only where that is what
+// is owed.
+std::string explain_debt(const Site& site, const Job& job) {
+  const Exchange& exchange = site.exchange_of(job);
+  if (!exchange.is_priced()) return "it costs nothing";
+  const std::string most = enough_text(job.agreed.terms.price);
+  if (exchange.completion_owes_all())
+    return fmt::format("{} {}", payment_text(job.agreed.bid.worth, true), most);
+  return fmt::format("it owes {} so far, you pay at most {}",
+                     amount_text(money_of(job.run.accrued.credits)), most);
+}
+
 std::string explain_auctioned(const Site& site, const Job& job, Time now, std::string& code) {
+  const bool priced = site.exchange_of(job).is_priced();
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
-    return fmt::format("runs since {} s; it bids up to {} and owes {} so far", now - job.run.start,
-                       job.agreed.terms.price.to_string(),
-                       money_of(job.run.accrued.credits).to_string());
+    return fmt::format("runs since {}; {}", format_time_short(job.run.start, now),
+                       explain_debt(site, job));
   }
-  if (!job.auction.stands && !job.auction.last) return explain_absence(job, now, code);
+  if (!job.auction.stands && !job.auction.last) return explain_absence(job, priced, now, code);
+  if (is_partition_down(site, job)) return explain_partition(job, code);
   if (site.exchange_of(job).awards_nodes()) return explain_award(site, job, code);
   code = "QUEUED";
+  if (!priced)
+    return fmt::format(
+        "waits in the queue ({}): Slurm starts it when nodes are free for it and "
+        "none before it wants them; it costs nothing",
+        site.exchange_of(job).rule());
   return fmt::format(
-      "waits in the auction: share {:.3f}, priority {:.3f} of 1, bids up to {}; Slurm starts it "
+      "waits in the auction: share {:.3f}, priority {:.3f} of 1, {} {}; Slurm starts it "
       "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
       job.auction.standing.share, job.auction.standing.priority,
-      job.agreed.terms.price.to_string());
+      payment_text(job.agreed.bid.worth, site.exchange_of(job).completion_owes_all()),
+      enough_text(job.agreed.terms.price));
+}
+
+std::string explain_planned(const Job& job, const std::string& cores, Time now, std::string& code) {
+  code = "PLANNED";
+  const std::string start = format_time_short(job.agreed.terms.start, now);
+  if (job.agreed.terms.start <= now) return "is due: Slurm starts it at its next turn";
+  if (job.seen.begin >= job.agreed.terms.start)
+    return fmt::format("waits for its begin time, {}: that is its planned start (in {})", start,
+                       time_limit_text(job.agreed.terms.start - now));
+  return fmt::format(
+      "waits: its planned start is {} (in {}); it starts earlier{} if {} fall{} free", start,
+      time_limit_text(job.agreed.terms.start - now),
+      job.seen.begin > now
+          ? ", after its begin time " + format_time_short(job.seen.begin, now) + ","
+          : "",
+      cores, job.agreed.bid.request.demand.shape.cpus == 1 ? "s" : "");
 }
 
 }  // namespace
@@ -112,7 +177,7 @@ std::string who_holds_liens(const Site& site, const std::string& account) {
     if (job.agreed.lien == Money() || job.agreed.lien_account != account) continue;
     if (++shown > 8) return text + ", …";
     text += fmt::format("{}job {} ({}) {}", text.empty() ? "" : ", ", id, job.user,
-                        job.agreed.lien.to_string());
+                        amount_text(job.agreed.lien));
   }
   return text.empty() ? "none" : text;
 }
@@ -120,12 +185,15 @@ std::string who_holds_liens(const Site& site, const std::string& account) {
 std::string explain_not_started(const Job& job, Time now) {
   if (job.phase == Phase::kWaiting) {
     return fmt::format(
-        "is held: at {} planned starts Slurm did not start it ({}), its lien returned; change it "
+        "is held: at {} Slurm did not start it ({}), its lien returned; change it "
         "with scontrol update, or smarket rebid {} has it planned again",
-        job.place.start_failures, job.place.start_failure, job.id);
+        counted(static_cast<std::uint64_t>(job.place.start_failures), "planned start"),
+        job.place.start_failure, job.id);
   }
-  const std::string failure = fmt::format("gave up its place, for the {}. time in a row: {}",
-                                          job.place.start_failures, job.place.start_failure);
+  const std::string failure = job.place.start_failures == 1
+                                  ? fmt::format("gave up its place: {}", job.place.start_failure)
+                                  : fmt::format("gave up its place, {} times in a row: {}",
+                                                job.place.start_failures, job.place.start_failure);
   if (!job.place.booked) {
     return fmt::format("{}; it is planned again not before {}", failure,
                        format_time_short(job.place.not_before, now));
@@ -136,8 +204,8 @@ std::string explain_not_started(const Job& job, Time now) {
 
 // One sentence that says what would change it.
 std::string explain(const Site& site, const Job& job, Time now, std::string& code) {
-  const std::string price = job.agreed.needed.to_string();
-  const std::string cores = fmt::format("{} CPUs", job.agreed.bid.request.demand.shape.cpus);
+  const std::string price = enough_text(job.agreed.needed);
+  const std::string cores = counted(job.agreed.bid.request.demand.shape.cpus, "CPU");
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
   if (in_auction && job.agreed.terms.auctioned()) return explain_auctioned(site, job, now, code);
   if (job.phase == Phase::kRunning) {
@@ -154,10 +222,9 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
     code = "NO_FUNDS";
     return fmt::format(
         "waits for funds: needs {}, available {} on {} (liens: {}); it goes on when liens return "
-        "or "
-        "credits are deposited",
-        price, site.accounts.available(job.agreed.bid.account).to_string(), job.agreed.bid.account,
-        who_holds_liens(site, job.agreed.bid.account));
+        "or credits are deposited",
+        price, there_is_text(site.accounts.available(job.agreed.bid.account)),
+        job.agreed.bid.account, who_holds_liens(site, job.agreed.bid.account));
   }
   if (job.phase == Phase::kWaiting && job.cause == Cause::kOutbid) {
     code = "OUTBID";
@@ -183,33 +250,27 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
   }
   if (job.seen.array_full && !job.place.booked) {
     code = "ARRAY_LIMIT";
-    return fmt::format("waits for its turn: at most {} tasks of its array run at a time",
-                       job.seen.throttle);
+    return array_limit_text(job);
   }
   if (job.seen.dependent) {
-    code = "DEPENDENCY";
-    return job.place.missed
-               ? "waits for a job it depends on, or for a limit of its account or "
-                 "licenses; it missed its start, so its price is asked for again when that "
-                 "has ended"
-               : "waits for a job it depends on, or for a limit of its account or "
-                 "licenses; it is planned again when that has ended";
+    const std::string why = explain_dependency(job, code);
+    if (job.seen.dependency_failed) return why;
+    return why + (job.place.missed
+                      ? "; it missed its start, so its price is asked for again when that "
+                        "has ended"
+                      : "; it is planned again when that has ended");
   }
+  if (is_partition_down(site, job)) return explain_partition(job, code);
   if (job.cause == Cause::kResources || !job.place.booked) {
     code = "RESOURCES";
     if (!job.place.booked)
       return fmt::format("waits for {}: no nodes are free long enough now", cores);
     return fmt::format(
         "waits for {}: its place was lost, the expected start is {}; when it ends late it is "
-        "charged by "
-        "the rule for late jobs",
+        "charged by the rule for late jobs",
         cores, format_time_short(job.agreed.terms.start, now));
   }
-  code = "PLANNED";
-  if (job.agreed.terms.start <= now) return "is due: Slurm starts it at its next turn";
-  return fmt::format("waits: its planned start is {} (in {}); it starts earlier if {} fall free",
-                     format_time_short(job.agreed.terms.start, now),
-                     time_limit_text(job.agreed.terms.start - now), cores);
+  return explain_planned(job, cores, now, code);
 }
 
 }  // namespace market

@@ -137,9 +137,10 @@ struct Seen {
   Time begin = 0, deadline = 0;
   bool ready = true;  ///< not held, no open dependency, begin reached
   bool dependent = false, held = false;
-  std::uint32_t throttle = 0;  ///< tasks of its array that may run at a time; 0: all
-  bool array_full = false;     ///< as many run
-  bool owner_changed = false;  ///< its owner changed it since the last pass
+  bool dependency_failed = false;  ///< one that can never be satisfied
+  std::uint32_t throttle = 0;      ///< tasks of its array that may run at a time; 0: all
+  bool array_full = false;         ///< as many run
+  bool owner_changed = false;      ///< its owner changed it since the last pass
 };
 
 /// What Slurm is still to be told of it.

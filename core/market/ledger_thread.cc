@@ -91,6 +91,9 @@ void LedgerThread::wait_for_work(std::unique_lock<std::mutex>& lock) {
 void LedgerThread::round(Time now) {
   BooksReport report;
   report.now = now;
+  // Before the entries: who asks after something was decided is told it.
+  std::vector<Inquiry> inquiries;
+  if (client_.take_inquiries) inquiries = client_.take_inquiries();
   std::vector<Queued> taken = client_.take();
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
@@ -101,6 +104,16 @@ void LedgerThread::round(Time now) {
   report.config_error = config_error_;
   failures_ = config_ && report.ledger_error.empty() ? 0 : failures_ + 1;
   client_.report(std::move(report));
+  answer(inquiries);
+}
+
+// Those that still wait are answered in the next rounds, so that entries never wait for many.
+void LedgerThread::answer(const std::vector<Inquiry>& inquiries) {
+  for (const Inquiry& inquiry : inquiries) {
+    client_.answer(inquiry.ticket, ledger_ ? ledger_->runs(inquiry.question)
+                                           : fail("the books cannot be used now"));
+  }
+  if (!inquiries.empty()) wake();
 }
 
 bool LedgerThread::read_config(BooksReport& report, Time now) {

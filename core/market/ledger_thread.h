@@ -18,14 +18,18 @@
 #include "core/config/config.h"
 #include "core/ledger/ledger.h"
 #include "core/market/books_report.h"
+#include "core/market/inquiry.h"
 
 namespace market {
 
-/// Where the work comes from and where reports go; both are called without any lock of the ledger's
+/// Where the work comes from and where reports go; all are called without any lock of the ledger's
 /// thread held.
 struct BooksClient {
   std::function<std::vector<Queued>()> take;
   std::function<void(BooksReport)> report;
+  /// Some of the questions that wait; empty functions: nobody asks any.
+  std::function<std::vector<Inquiry>()> take_inquiries{};
+  std::function<void(std::uint64_t ticket, Result<ledger::RunsPage>)> answer{};
 };
 
 class LedgerThread {
@@ -58,6 +62,7 @@ class LedgerThread {
   bool in_place(BooksReport& report);
   bool find_seed(BooksReport& report);
   void write(BooksReport& report, Time now);
+  void answer(const std::vector<Inquiry>& inquiries);
   void read(BooksReport& report, Time now);
   bool bids_due(Time now) const;
   std::vector<AccountView> view(std::vector<ledger::AccountInfo> accounts, Time now);

@@ -127,6 +127,7 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (seen.held && !is_ours) job.auction.kept_back = false;
   job.seen.held = seen.held && !is_ours;
   job.seen.dependent = seen.dependent;
+  job.seen.dependency_failed = seen.dependency_failed;
   job.seen.array_full = seen.array_full;
   job.seen.ready = !job.seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since

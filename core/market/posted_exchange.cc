@@ -8,6 +8,7 @@
 
 #include "core/market/search.h"
 #include "core/market/site.h"
+#include "core/words/phrases.h"
 
 namespace market {
 namespace {
@@ -260,15 +261,15 @@ std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, con
   const Found quote = find(request, wish, now);
   if (!quote.choice)
     return std::string("no nodes are free long enough in the window the job would have");
-  const std::string price = quote.choice->price.to_string();
+  const std::string price = enough_text(quote.choice->price);
   if (!affordable(bid, job.agreed.bid_made, *quote.choice)) {
     return fmt::format(
         "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
-        bid.worth.budget->to_string(), job.id, price);
+        there_is_text(*bid.worth.budget), job.id, price);
   }
   const Money available = site_.accounts.can_pay(bid.account, job);
   if (quote.choice->price > available) {
-    return fmt::format("the change needs {}, available {} on {}", price, available.to_string(),
+    return fmt::format("the change needs {}, available {} on {}", price, there_is_text(available),
                        bid.account);
   }
   return std::nullopt;

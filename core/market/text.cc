@@ -37,6 +37,11 @@ std::string prefixed(std::string_view text) {
   return result;
 }
 
+std::string payment_text(const Worth& worth, bool completion_owes_all) {
+  if (!completion_owes_all) return "you pay at most";
+  return worth.budget ? "a completed job pays" : "a completed job pays its value then, at most";
+}
+
 std::string short_number(double value) {
   std::string text = fmt::format("{:.4f}", value);
   while (text.back() == '0') text.pop_back();

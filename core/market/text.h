@@ -25,6 +25,10 @@ inline std::string_view or_empty(const char* text) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
+/// What goes before the amount that a bid in an auction may cost: "you pay at most". Where a
+/// completion owes all its bid, that is said instead.
+std::string payment_text(const Worth& worth, bool completion_owes_all);
+
 /// "128 core-hours" style number: at most four decimals, none that are zero.
 std::string short_number(double value);
 

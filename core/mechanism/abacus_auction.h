@@ -21,6 +21,7 @@ class AbacusAuction final : public Auction {
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,
                                 Time now) override;
   double owes(const EndedRun& run) const override;
+  bool completion_owes_all() const override { return true; }
 
  private:
   MarketSettings config_;

@@ -62,6 +62,8 @@ class Auction : public Mechanism {
                                         std::span<const NodeRoom> nodes, Time now) = 0;
   /// Credits that a run owes in the end.
   virtual double owes(const EndedRun& run) const { return run.accrued; }
+  /// Whether owes() of a run that completed is its whole budget, whatever it accrued.
+  virtual bool completion_owes_all() const { return false; }
   /// False: runs cost nothing, bids need no funds.
   virtual bool priced() const { return true; }
   /// False: `nodes` is empty, which saves looking at them.

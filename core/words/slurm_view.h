@@ -238,10 +238,11 @@ typedef struct market_job {
   bool array_full;         /* as many run */
   uint32_t restart;
   uint32_t uid;
-  int state;         /* enum market_job_state */
-  bool held;         /* priority 0 */
-  bool held_by_site; /* by an operator or by Slurm, not by its owner */
-  bool dependent;    /* waits for its own: a dependency, an account's limit, licenses */
+  int state;              /* enum market_job_state */
+  bool held;              /* priority 0 */
+  bool held_by_site;      /* by an operator or by Slurm, not by its owner */
+  bool dependent;         /* waits for its own: a dependency, an account's limit, licenses */
+  bool dependency_failed; /* of those a dependency that can never be satisfied */
   int64_t submit, begin, deadline;
   int64_t start, end;  /* running: expected end; ended: the real one; pending: 0 */
   int64_t suspended_s; /* seconds spent suspended so far */

@@ -74,13 +74,13 @@ run_under() {
 }
 
 @test "abacus: a job that completes owes its budget" {
-  run_under abacus "bids up to 50.00"
+  run_under abacus "a completed job pays 50.00"
   [ "$CHARGED" -eq 50000000 ]
 }
 
 @test "tycoon and dva: rate times seconds, never more than the budget" {
   for mechanism in tycoon dva; do
-    run_under "$mechanism" "bids up to 50.00"
+    run_under "$mechanism" "you pay at most 50.00"
     [ "$CHARGED" -gt 0 ]
     [ "$CHARGED" -le 50000000 ]
   done

@@ -4,7 +4,7 @@
  * it was asked into the file FAKE_SLURM_QUERY and answers FAKE_SLURM_ANSWER in the way
  * FAKE_SLURM_MODE names: answer   success, the answer as the plugins' message refuse   failure, the
  * answer on stderr as libslurm prints it silent   success without a message down     failure,
- * slurmctld cannot be reached
+ * slurmctld cannot be reached command  success, what the command FAKE_SLURM_COMMAND prints
  */
 #include <errno.h>
 #include <slurm/slurm.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char* setting(const char* name, const char* otherwise) {
   const char* value = getenv(name);
@@ -30,6 +31,28 @@ void slurm_free_will_run_response_msg(void* msg) {
   free(response);
 }
 
+/* No job but FAKE_SLURM_JOB, which is the user's and waits. */
+int slurm_load_job(job_info_msg_t** jobs, uint32_t number, uint16_t flags) {
+  const char* known = getenv("FAKE_SLURM_JOB");
+
+  (void)flags;
+  if (!known || strtoul(known, NULL, 10) != number) {
+    errno = ESLURM_INVALID_JOB_ID;
+    return SLURM_ERROR;
+  }
+  *jobs = calloc(1, sizeof(**jobs));
+  (*jobs)->job_array = calloc(1, sizeof(*(*jobs)->job_array));
+  (*jobs)->record_count = 1;
+  (*jobs)->job_array[0].user_id = getuid();
+  (*jobs)->job_array[0].job_state = JOB_PENDING;
+  return SLURM_SUCCESS;
+}
+
+void slurm_free_job_info_msg(job_info_msg_t* jobs) {
+  free(jobs->job_array);
+  free(jobs);
+}
+
 static void write_query(const job_desc_msg_t* request) {
   FILE* file = fopen(setting("FAKE_SLURM_QUERY", "/dev/null"), "w");
 
@@ -39,9 +62,22 @@ static void write_query(const job_desc_msg_t* request) {
   fclose(file);
 }
 
+/* What the command prints, to be freed. */
+static char* answer_of_command(void) {
+  const size_t most = 1 << 20;
+  char* answer = calloc(1, most);
+  FILE* command = popen(setting("FAKE_SLURM_COMMAND", "false"), "r");
+
+  if (!answer || !command) return answer;
+  answer[fread(answer, 1, most - 1, command)] = 0;
+  pclose(command);
+  return answer;
+}
+
 int slurm_job_will_run2(job_desc_msg_t* request, will_run_response_msg_t** response) {
   const char* mode = setting("FAKE_SLURM_MODE", "answer");
-  const char* answer = setting("FAKE_SLURM_ANSWER", "{\"ok\":true,\"text\":\"answered\"}");
+  const char* answer =
+      setting("FAKE_SLURM_ANSWER", "{\"ok\":true,\"text\":\"answered\",\"rows\":[],\"live\":0}");
 
   write_query(request);
   *response = NULL;
@@ -57,5 +93,6 @@ int slurm_job_will_run2(job_desc_msg_t* request, will_run_response_msg_t** respo
   }
   *response = calloc(1, sizeof(**response));
   if (*response && !strcmp(mode, "answer")) (*response)->job_submit_user_msg = strdup(answer);
+  if (*response && !strcmp(mode, "command")) (*response)->job_submit_user_msg = answer_of_command();
   return SLURM_SUCCESS;
 }

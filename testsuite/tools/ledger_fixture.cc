@@ -4,12 +4,18 @@
 // usage: ledger_fixture DATABASE [NOW]     the example below; NOW: seconds since the epoch
 // (default: the clock)
 //        ledger_fixture --empty DATABASE   a ledger without accounts
+//        ledger_fixture --answer DATABASE UID QUERY   the market's answer to the user's question for a
+//        bill, in the file QUERY as fake_slurm writes it: first a ticket, then the runs
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/desk/bill_talk.h"
 #include "core/ledger/ledger.h"
+#include "core/ledger/runs.h"
 
 namespace {
 
@@ -105,9 +111,37 @@ void fill(Ledger& ledger, Time now) {
   must(ledger.refund("test", 1234, credits("8.90"), 14 * 86400, false, "late", now));
 }
 
+/// The market's part in a question for a bill, each time it comes: the question is kept beside the
+/// query until its ticket comes.
+int answer(const std::string& database, std::uint32_t uid, const std::string& query) {
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line.substr(line.find('=') + 1);
+  };
+  const std::string kept = query + ".kept";
+  if (!nlohmann::json::parse(read(query)).contains("ticket")) {
+    std::ofstream(kept) << read(query);
+    std::puts("{\"ok\":true,\"ticket\":7}");
+    return 0;
+  }
+  auto question = read_question(nlohmann::ordered_json::parse(read(kept)));
+  must(question);
+  question->viewer.uid = uid;
+  const auto ledger = Ledger::open(database, Mode::kReadOnly);
+  must(ledger);
+  const auto page = ledger->runs(*question);
+  must(page);
+  std::puts(answer_of(*page).c_str());
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count == 5 && std::string(arguments[1]) == "--answer")
+    return answer(arguments[2], static_cast<std::uint32_t>(std::atoi(arguments[3])), arguments[4]);
   const bool empty = count > 1 && std::string(arguments[1]) == "--empty";
   if (count < (empty ? 3 : 2)) give_up("name a database");
   auto ledger = Ledger::open(arguments[empty ? 2 : 1], Mode::kCreate);

@@ -285,9 +285,45 @@ PY
   [[ "${lines[0]}" == *"in SU" ]]
   SLURM_CONF="$folder/slurm.conf" run "$TOOLS_DIR/sbill/sbill" -S 2026-11-01 -n -P -o JobID -j 1234
   [ "$output" = "1234" ]
-  MARKET_CONF="$folder/none.conf" run "$TOOLS_DIR/sbill/sbill"
+  run "$TOOLS_DIR/sbill/sbill" --config="$folder/none.conf"
   [ "$status" -eq 1 ] && one_line
   [[ "$output" == *"$folder/none.conf"* ]]
+}
+
+@test "with --json a failure is JSON too, and the exit code stays" {
+  json_error() {
+    run --separate-stderr "$TOOLS_DIR/sbill/sbill" --json "$@"
+    [ "$status" -eq 1 ]
+    [ "sbill: error: $(jq -r '.errors[0].description' <<<"$output")" = "$stderr" ]
+    [ "$(jq -r '.errors[0].source' <<<"$output")" = sbill ]
+  }
+  json_error --database="$folder/none.db"
+  json_error --database="$db" -s NOSUCH
+  json_error --database="$db" --nonsense
+  json_error --database="$db" statement nosuch
+  json_error --config="$folder/none.conf"
+}
+
+# The stand-in for slurmctld runs FAKE_SLURM_COMMAND, which answers from the ledger as the market does.
+@test "who may not read the ledger is told his own runs, byte for byte the same" {
+  local form
+  printf 'database = "%s";\n' "$folder/not/there.db" >"$folder/login.conf"
+  for form in "-P" "--json" "--format=ALL -P" "-A physics" "-s nf" "-j 1240,1250_3 -P" "-r main --totals" \
+    "-S 2026-11-01 --open" "-S 2026-10-01 -n" "-u ann" "-u bob" "--mechanism era" "-M test" "-M elsewhere" "-o JobID%20,Note%-4"; do
+    # shellcheck disable=SC2086
+    bill -S 2026-11-20 -E 2026-12-01 $form >"$folder/by-file"
+    # shellcheck disable=SC2086
+    MARKET_CONF=$folder/login.conf LD_PRELOAD=$FAKE_SLURM FAKE_SLURM_MODE=command FAKE_SLURM_QUERY=$folder/query \
+      FAKE_SLURM_COMMAND="$LEDGER_FIXTURE --answer $db 1000 $folder/query" \
+      "$TOOLS_DIR/sbill/sbill" -S 2026-11-20 -E 2026-12-01 $form >"$folder/by-market"
+    cmp "$folder/by-file" "$folder/by-market"
+  done
+  # Of user 1001 there are no runs.
+  MARKET_CONF=$folder/login.conf LD_PRELOAD=$FAKE_SLURM FAKE_SLURM_MODE=command FAKE_SLURM_QUERY=$folder/query \
+    FAKE_SLURM_COMMAND="$LEDGER_FIXTURE --answer $db 1001 $folder/query" \
+    run "$TOOLS_DIR/sbill/sbill" -S 2026-11-01 -E 2026-12-01 -n
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
 }
 
 @test "help, version, field names" {

@@ -327,15 +327,86 @@ open_physics() {
   refused --nonsense --nonsense
 }
 
-@test "an answer is text for a person, everything else with --json" {
-  export FAKE_SLURM_ANSWER='{"ok":true,"text":"WHEN PRICE\nnow  38.90","rows":[{"price":"38.90"}],"rule":"era/1"}'
+@test "an answer is a sentence for a person, everything else with --json" {
+  export FAKE_SLURM_ANSWER='{"ok":true,"text":"1234 waits.","code":"PLANNED"}'
+  split why 1234
+  [ "$status" -eq 0 ]
+  [ "$out" = "1234 waits." ]
+  [ -z "$err" ]
+  split why 1234 --json
+  [ "$(jq -c . <<< "$out")" = '{"code":"PLANNED","ok":true}' ]
+}
+
+# Two starts, 64 CPUs for two hours, no deadline: the cheaper one is not the first, and says why.
+@test "a quote is a table, its sum and what would remain, without noise" {
+  export FAKE_SLURM_ANSWER='{"ok":true,"rule":"era/1","billing_rule":"sum","billing":64.0,"hours":2.0,"time_limit_s":7200,
+    "horizon_s":604800,"floor":"0.1","cap":"0.6","account":"physics","available":"781.203333","remaining":"-3.111111",
+    "rows":[{"when":"now","start":1795780800,"completes":1795788060,"price":"57.30","per_unit":"0.4477"},
+    {"when":"later","start":1795867200,"completes":1795874460,"price":"38.900001","per_unit":"0.3039","cheapest":"horizon"}]}'
+  FAKE_SLURM_ANSWER=$(jq -c . <<<"$FAKE_SLURM_ANSWER")
   split quote -n 64
   [ "$status" -eq 0 ]
-  [ "$out" = $'WHEN PRICE\nnow  38.90' ]
-  [ -z "$err" ]
-  split quote -n 64 --json
+  mapfile -t lines <<<"$out"
+  [[ ${lines[0]} =~ ^WHEN\ +STARTS\ BY\ +COMPLETES\ BY\ +PRICE\ +PER\ BILLING-HOUR\ +NOTE$ ]]
+  [[ ${lines[2]} =~ ^now\ .*\ 57.30\ +0.4477$ ]]
+  [[ ${lines[3]} =~ ^later\ .*\ 38.91\ +0.3039\ +"cheapest within 7 days; add --deadline to start earlier"$ ]]
+  [ "${lines[4]}" = "era/1: billing 64 (sum) × 02:00:00 = 128 billing-hours; total 38.91; floor 0.1, cap 0.6; you can pay up to 781.20 (physics), -3.12 would remain. Nothing was reserved." ]
+  [ "$(smarket quote -n 64 --json | jq -r '.rows[1].price')" = 38.900001 ]
+  FAKE_SLURM_ANSWER=$(jq -c '.deadline = 1795870800 | .rows[1].cheapest = "deadline"' <<<"$FAKE_SLURM_ANSWER")
+  [[ $(smarket quote -n 64) == *"cheapest by "* && $(smarket quote -n 64) != *"add --deadline"* ]]
+}
+
+@test "prices: hour by hour where they are posted, level and spending in an auction" {
+  export FAKE_SLURM_ANSWER='{"ok":true,"rule":"era/1","floor":"0.1","cap":"0.6","unit":"billing-hour","rows":[{"start":1795780800,"per_unit":"0.3000"},{"start":1795784400,"per_unit":"sold out"}]}'
+  run smarket prices
   [ "$status" -eq 0 ]
-  [ "$(jq -c . <<< "$out")" = '{"ok":true,"rows":[{"price":"38.90"}],"rule":"era/1"}' ]
+  [[ ${lines[0]} =~ ^START\ +PER\ BILLING-HOUR$ && ${lines[2]} == *" 0.3000" && ${lines[3]} == *"sold out" ]]
+  [ "${lines[4]}" = "era/1; floor 0.1, cap 0.6." ]
+  local auction='{"ok":true,"rule":"tycoon/1","rows":[],"live":3,"priced":true,"level":0.125,"spent_per_hour":4.0,"floor":"0","cap":"1"}'
+  FAKE_SLURM_ANSWER=$auction run smarket prices
+  [[ ${lines[0]} =~ ^BIDS\ +LEVEL\ +SPENT/HOUR$ && ${lines[2]} =~ ^\ *3\ +0.1250\ +4.0000$ ]]
+  FAKE_SLURM_ANSWER="{\"ok\":true,\"partitions\":[$(jq -c '.partition = "short"' <<<"$auction"),{\"ok\":false,\"error\":\"closed\",\"partition\":\"old\"}]}" run smarket prices -p short,old
+  [[ $output == "partition short"*0.1250*"partition old"*closed ]]
+}
+
+@test "with --json a failure is JSON too, whatever fails, and the exit code stays" {
+  json_error() {
+    local wanted=$1
+    shift
+    split "$@" --json
+    [ "$status" -eq "$wanted" ]
+    [[ $err == "smarket: error: "* ]]
+    [ "smarket: error: $(jq -r '.errors[0].description' <<<"$out")" = "$err" ]
+    [ "$(jq -c '[.errors[0].error_number, .errors[0].source]' <<<"$out")" = "[$wanted,\"smarket\"]" ]
+  }
+  json_error 1 deposit physics 5
+  smarket account add physics
+  json_error 1 account add physics
+  json_error 1 deposit physics 0
+  json_error 1 withdraw physics 5
+  json_error 1 transfer physics nowhere 5
+  json_error 1 refund 1234 1
+  json_error 1 account show nowhere
+  json_error 1 balance nowhere
+  json_error 1 quote -t 0
+  json_error 1 why x
+  json_error 1 rebid 1
+  json_error 1 nonsense
+  json_error 2 solve nosuch /dev/null
+  export FAKE_SLURM_MODE=answer FAKE_SLURM_ANSWER='{"ok":false,"error":"no"}'
+  for verb in quote 'why 1' prices 'rebid 1 --budget=1' 'show markets'; do
+    # shellcheck disable=SC2086
+    json_error 1 $verb
+  done
+}
+
+@test "no slurm.conf is one line, and JSON on request" {
+  [ ! -e /etc/slurm/slurm.conf ] || skip "there is one"
+  status=0
+  SLURM_CONF=$DIR/none.conf "$SMARKET" prices --json >"$DIR/out" 2>"$DIR/err" || status=$?
+  [ "$status" -eq 1 ]
+  [ "$(wc -l <"$DIR/err")" -eq 1 ]
+  [[ $(jq -r '.errors[0].description' "$DIR/out") == "slurmctld cannot be asked: "* ]]
 }
 
 @test "answers come through the error path too, and the market's refusals are one line" {
@@ -349,6 +420,33 @@ open_physics() {
   [ "$status" -eq 1 ]
   [ -z "$out" ]
   [ "$err" = "smarket: error: job 1234: not a bid" ]
+}
+
+# slurmctld's market answers every question for a bill as the stand-in's command does.
+@test "why: the market, else the books, else a job of one's own without a bid" {
+  "$LEDGER_FIXTURE" "$DIR/ledger.db"
+  cat >"$DIR/slurmctld" <<SH
+#!/bin/sh
+case \$(cat "$DIR/query") in
+*'"verb":"why"'*) echo '{"ok":false,"error":"job 1: no bid","over_or_unknown":true,"cluster":"test"}' ;;
+*) exec "$LEDGER_FIXTURE" --answer "$DIR/ledger.db" 1000 "$DIR/query" ;;
+esac
+SH
+  chmod 755 "$DIR/slurmctld"
+  export FAKE_SLURM_MODE=command FAKE_SLURM_COMMAND=$DIR/slurmctld
+  split why 1234
+  [ "$status" -eq 0 ]
+  [[ $out == "1234 has ended: COMPLETED at "*" after 01:52:10; charged 38.90 of at most 38.90, on physics (era/1); refunded 8.90.  [ENDED]" ]]
+  split why 1240
+  [[ $out == *"NODE_FAIL"*"charged 0.00 of at most 12.00"*"node failure is free"*$'\n'"1240 (restart 1) has ended: COMPLETED"* ]]
+  [ "$(smarket why 1250_3 --json | jq -c '[.code, (.runs | length), .runs[0].job_id, .runs[0].charged]')" = '["ENDED",1,"1250_3","0.000001"]' ]
+  split why 77
+  one_line_error
+  [ "$err" = "smarket: error: job 1: no bid" ]
+  FAKE_SLURM_JOB=77 split why 77
+  [ "$status" -eq 0 ]
+  [[ $out == "77 carries no bid that the market knows: Slurm alone decides when it starts"*"[UNBID]" ]]
+  [ "$(FAKE_SLURM_JOB=77 smarket why 77 --json | jq -r .code)" = UNBID ]
 }
 
 @test "no market, no slurmctld" {

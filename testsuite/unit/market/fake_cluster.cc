@@ -74,7 +74,7 @@ void World::tell_cluster() {
   }
   std::vector<market_partition_t> told;
   for (const auto& [name, members] : partitions) {
-    told.push_back({name.c_str(), name == "main", true, 0, 0, members.data(),
+    told.push_back({name.c_str(), name == "main", partitions_up, 0, 0, members.data(),
                     static_cast<std::uint32_t>(members.size()), rules});
   }
   market_cluster_t cluster{};
@@ -217,6 +217,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.held = job.held;
     record.held_by_site = job.held_by_site;
     record.dependent = job.dependent;
+    record.dependency_failed = job.dependency_failed;
     record.array_throttle = job.throttle;
     record.array_full = array_is_full(job);
     if (job.state == MARKET_JOB_PENDING && market_->wants_count(id, job.note)) {

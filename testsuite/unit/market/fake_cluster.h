@@ -20,7 +20,8 @@ constexpr Time kStart = 1800000000;  // a multiple of a minute
 struct FakeJob {
   std::uint32_t id = 0, array_job = 0, task = UINT32_MAX, restart = 0, uid = 0;
   int state = MARKET_JOB_PENDING;
-  bool held = false, dependent = false, exclusive = false, by_operator = false;
+  bool held = false, dependent = false, dependency_failed = false, exclusive = false,
+       by_operator = false;
   Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
@@ -130,6 +131,7 @@ class World {
   std::map<std::uint32_t, std::string> node_gres;
   /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
   std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
+  bool partitions_up = true;  ///< tell_cluster() makes it known
   std::vector<std::string> log, faults;
   std::vector<market_preemptor_t> preemptors;  ///< their accounts' names outlive them
   std::size_t orders_given = 0;

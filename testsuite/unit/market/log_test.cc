@@ -47,7 +47,7 @@ TEST(Log, ARefusedReconfigureSaysOnceWhatStaysInForceAndWhy) {
   EXPECT_THAT(world.query(R"({"verb":"status"})", 1, false),
               AllOf(HasSubstr("market.conf was refused: "), Not(HasSubstr("flor"))))
       << "its lines are no business of users";
-  EXPECT_THAT(world.query(R"({"verb":"prices"})"), HasSubstr("floor 0.1, cap 1"));
+  EXPECT_THAT(world.query(R"({"verb":"prices"})"), HasSubstr(R"("floor":"0.1","cap":"1")"));
 }
 
 TEST(Log, AMendedFileIsNotInForceBeforeItIsRead) {
@@ -62,7 +62,7 @@ TEST(Log, AMendedFileIsNotInForceBeforeItIsRead) {
   world.sync();
   EXPECT_THAT(said(world), ElementsAre(HasSubstr("the settings read now are in force (era/1)")));
   EXPECT_EQ(status(world)["config_refused"], false);
-  EXPECT_THAT(world.query(R"({"verb":"prices"})"), HasSubstr("floor 0.2, cap 1"));
+  EXPECT_THAT(world.query(R"({"verb":"prices"})"), HasSubstr(R"("floor":"0.2","cap":"1")"));
 }
 
 TEST(Log, ABrokenFileAtTheStartLeavesNothingInForce) {

@@ -20,7 +20,7 @@ TEST(Markets, EachPartitionSellsByItsOwnRule) {
   TwoMarkets world(kFixed, kTycoon);
   // 4 CPUs for an hour at 1.00.
   EXPECT_NE(world.why("main", "9").find("accepted for 4.00"), std::string::npos);
-  EXPECT_NE(world.why("side", "9").find("bids up to 9.00"), std::string::npos);
+  EXPECT_NE(world.why("side", "9").find("you pay at most 9.00"), std::string::npos);
   const std::uint32_t posted = world.run(world.ask("main", "9"));
   const std::uint32_t auctioned = world.run(world.ask("side", "9"));
   world.advance(kStart + 900);
@@ -127,7 +127,7 @@ TEST(Markets, AReconfigureOfOneKeepsThePromisesOfTheOther) {
   EXPECT_EQ(before["price"], after["price"]);
   EXPECT_EQ(before["completes"], after["completes"]);
   EXPECT_EQ(world.prices("main"), prices);
-  EXPECT_NE(world.why("side", "9").find("bids up to"), std::string::npos);
+  EXPECT_NE(world.why("side", "9").find("you pay at most"), std::string::npos);
 }
 
 // scontrol update Partition=: the bid goes on at the other market's terms, or is held.

@@ -99,7 +99,7 @@ TEST(Qos, BidsInAnAuctionKnowNone) {
   Qos world(std::string("mechanism = \"tycoon\"; ") +
             "qos = ( { name = \"high\"; factor = \"2\"; } );");
   const Answer high = world.submit(world.ask("high", "9"));
-  EXPECT_THAT(high.text, HasSubstr("bids up to 9.00"));
+  EXPECT_THAT(high.text, HasSubstr("you pay at most 9.00"));
   EXPECT_THAT(high.note, Not(HasSubstr("markup")));
 }
 
@@ -111,7 +111,6 @@ TEST(Qos, QuoteWhyAndBillShowIt) {
   EXPECT_EQ(high["rows"][0]["price"], "8.00");
   EXPECT_EQ(high["billing"], 4);
   EXPECT_EQ(high["markup"], "QOS high × 2");
-  EXPECT_THAT(high["text"].get<std::string>(), HasSubstr("; QOS high × 2; total 8.00"));
   const Json same = Json::parse(world.query(fmt::format(fmt::runtime(question), "same")));
   EXPECT_EQ(same["rows"][0]["price"], "4.00");
   EXPECT_FALSE(same.contains("markup"));
@@ -119,7 +118,7 @@ TEST(Qos, QuoteWhyAndBillShowIt) {
   const std::uint32_t id = world.run(world.ask("high"));
   world.look();
   EXPECT_THAT(world.why(id)["text"].get<std::string>(),
-              HasSubstr("price 8.00 = 4 billing-hours × 2.0000 (first_fit/1, QOS high × 2)"));
+              HasSubstr("price 8.00 = 4 billing-hours × 2 (first_fit/1, QOS high × 2)"));
   world.crash();  // the note tells it again
   world.look();
   EXPECT_EQ(world.why(id)["markup"], "QOS high × 2");

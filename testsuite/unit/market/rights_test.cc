@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Associations, Rights, ::testing::Bool(), [](const auto&
 TEST_P(Rights, StrangersGetOneAnswerForEveryAccount) {
   const Asker stranger{};
   const std::string real = quote(stranger, "physics"), none = quote(stranger, "nosuch");
-  EXPECT_THAT(real, HasSubstr("But you are not a member of account physics"));
+  EXPECT_THAT(real, HasSubstr(R"("account_error":"you are not a member of account physics")"));
   EXPECT_THAT(real, Not(HasSubstr("100.00")));
   const auto anonymous = [](std::string text, const std::string& name) {
     for (std::size_t at; (at = text.find(name)) != std::string::npos;)
@@ -98,7 +98,7 @@ TEST_P(Rights, StrangersSetNothingAside) {
 
 TEST_P(Rights, MembersSeeAndSpend) {
   const Asker one = member();
-  EXPECT_THAT(quote(one, "physics"), HasSubstr("you can pay up to 100.00 (physics)"));
+  EXPECT_THAT(quote(one, "physics"), HasSubstr(R"("account":"physics","available":"100.00")"));
   const json balance = json::parse(ask(one, R"({"verb":"balance"})"));
   ASSERT_EQ(balance["accounts"].size(), 1u);
   EXPECT_EQ(balance["accounts"][0]["account"], "physics");

@@ -95,6 +95,7 @@ TEST(TycoonAuction, SharesAndChargesByEquationsOneAndTwo) {
   EXPECT_NEAR(standings[0].priority, 1, 1e-12);
   EXPECT_EQ(standings[2].priority, 0);
   EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 4.5, 45, true}), 4.5);
+  EXPECT_FALSE(auction.completion_owes_all());
 }
 
 // One resource, α = 1/2 in equation (1): shares as the roots of the budgets, 1 : √3; the first is
@@ -114,6 +115,7 @@ TEST(AbacusAuction, BudgetsBecomeSharesAndAreOwedWhenDone) {
     EXPECT_NEAR(standings[0].rate, 0.01, 1e-12);
   }
   EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 3, 300, true}), 10);
+  EXPECT_TRUE(auction.completion_owes_all());
   EXPECT_NEAR(auction.owes({bids.live[0].bid, 10, 3, 250, false}), 2.5, 1e-12);
 }
 

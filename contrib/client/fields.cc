@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "contrib/sbill/fields.h"
+#include "contrib/client/fields.h"
 
 #include <fmt/format.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 
 #include "core/util/slurm_time.h"
 
-namespace market::sbill {
+namespace market::client {
 namespace {
 
 using ledger::Segment;
@@ -150,4 +150,4 @@ Totals totals_of(const std::vector<Segment>& runs) {
   return totals;
 }
 
-}  // namespace market::sbill
+}  // namespace market::client

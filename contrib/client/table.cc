@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "contrib/sbill/table.h"
+#include "contrib/client/table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-namespace market::sbill {
+namespace market::client {
 namespace {
 
 bool continues_character(char c) {
@@ -61,13 +61,13 @@ std::string comma_separated(const std::vector<std::string>& cells) {
   return line + "\r\n";
 }
 
-std::string separated(const std::vector<std::string>& cells, const Options& options) {
+std::string separated(const std::vector<std::string>& cells, const TableStyle& style) {
   std::string line;
   for (const std::string& cell : cells) {
-    if (&cell != &cells.front()) line += options.delimiter;
-    line += without(printable(cell), options.delimiter);
+    if (&cell != &cells.front()) line += style.delimiter;
+    line += without(printable(cell), style.delimiter);
   }
-  return line + (options.output == Output::kParsable ? options.delimiter : "") + "\n";
+  return line + (style.output == Output::kParsable ? style.delimiter : "") + "\n";
 }
 
 std::vector<std::string> titles_of(const std::vector<TextColumn>& columns) {
@@ -78,10 +78,11 @@ std::vector<std::string> titles_of(const std::vector<TextColumn>& columns) {
 }
 
 std::string aligned(const std::vector<TextColumn>& columns,
-                    const std::vector<std::vector<std::string>>& rows, bool header) {
+                    const std::vector<std::vector<std::string>>& rows, const TableStyle& style) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     auto width = static_cast<std::size_t>(std::abs(columns[i].width));
+    if (!columns[i].cut) width = std::max(width, length_of(columns[i].title));
     if (!columns[i].cut) {
       for (const auto& row : rows) width = std::max(width, length_of(row[i]));
     }
@@ -90,11 +91,12 @@ std::string aligned(const std::vector<TextColumn>& columns,
   const auto line_of = [&](const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i)
-      line += padded(printable(cells[i]), columns[i], widths[i]) + " ";
+      line += padded(printable(cells[i]), columns[i], widths[i]) + std::string(style.gap, ' ');
+    if (style.gap > 1) line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
   };
   std::string text;
-  if (header) {
+  if (style.header) {
     text += line_of(titles_of(columns));
     std::vector<std::string> rules;
     rules.reserve(widths.size());
@@ -108,15 +110,15 @@ std::string aligned(const std::vector<TextColumn>& columns,
 }  // namespace
 
 std::string render(const std::vector<TextColumn>& columns,
-                   const std::vector<std::vector<std::string>>& rows, const Options& options) {
-  if (options.output == Output::kTable) return aligned(columns, rows, options.header);
-  const auto line_of = [&options](const std::vector<std::string>& cells) {
-    return options.output == Output::kCsv ? comma_separated(cells) : separated(cells, options);
+                   const std::vector<std::vector<std::string>>& rows, const TableStyle& style) {
+  if (style.output == Output::kTable) return aligned(columns, rows, style);
+  const auto line_of = [&style](const std::vector<std::string>& cells) {
+    return style.output == Output::kCsv ? comma_separated(cells) : separated(cells, style);
   };
   std::string text;
-  if (options.header) text += line_of(titles_of(columns));
+  if (style.header) text += line_of(titles_of(columns));
   for (const auto& row : rows) text += line_of(row);
   return text;
 }
 
-}  // namespace market::sbill
+}  // namespace market::client

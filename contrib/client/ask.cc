@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "contrib/smarket/live.h"
+#include "contrib/client/ask.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "contrib/client/complain.h"
+
 extern "C" void slurm_free_will_run_response_msg(void* msg);
 
-namespace market::smarket {
+namespace market::client {
 namespace {
 
 constexpr std::uint32_t kQueryMinutes = 1;
@@ -113,6 +116,27 @@ struct DummyJob {
   DummyJob& operator=(const DummyJob&) = delete;
 };
 
+/// While libslurm reads slurm.conf; where it finds none it ends the process by itself.
+StderrCapture* reading_conf = nullptr;
+
+void complain_of_conf() {
+  if (reading_conf == nullptr) return;
+  const std::string said = last_line(reading_conf->text());
+  constexpr std::string_view kFatal = "fatal: ";
+  const std::size_t fatal = said.find(kFatal);
+  complain({"slurmctld cannot be asked: " +
+            (fatal == said.npos ? said : said.substr(fatal + kFatal.size()))},
+           1);
+}
+
+void read_slurm_conf() {
+  static const bool registered = std::atexit(complain_of_conf) == 0;
+  StderrCapture capture;
+  if (registered) reading_conf = &capture;
+  slurm_init(nullptr);
+  reading_conf = nullptr;
+}
+
 struct Reply {
   int code = 0;         ///< Slurm's error number, 0 on success
   std::string message;  ///< the plugins' message
@@ -121,7 +145,7 @@ struct Reply {
 
 Reply call_slurmctld(const nlohmann::json& query) {
   Reply reply;
-  slurm_init(nullptr);  // ends the process with a message of its own when slurm.conf cannot be read
+  read_slurm_conf();
   StderrCapture capture;
   DummyJob job(query);
   will_run_response_msg_t* response = nullptr;
@@ -136,35 +160,22 @@ Reply call_slurmctld(const nlohmann::json& query) {
 
 }  // namespace
 
-Result<nlohmann::json> ask_market(const nlohmann::json& query) {
+Result<nlohmann::json> hear_market(const nlohmann::json& query) {
   const Reply reply = call_slurmctld(query);
   auto answer = find_answer(reply.message);
   if (!answer) answer = find_answer(reply.log);
-  if (!answer && reply.code == 0) {
+  if (answer) return answer;
+  if (reply.code == 0)
     return fail("the market does not answer: slurmctld runs without JobSubmitPlugins=market");
-  }
-  if (!answer) {
-    const std::string said = last_line(reply.log);
-    return fail(fmt::format("slurmctld cannot be asked: {}{}", slurm_strerror(reply.code),
-                            said.empty() ? "" : " (" + said + ")"));
-  }
-  if (!answer->value("ok", false)) {
-    return fail(answer->value("error", std::string("the market gives no reason")));
-  }
-  return answer;
+  const std::string said = last_line(reply.log);
+  return fail(fmt::format("slurmctld cannot be asked: {}{}", slurm_strerror(reply.code),
+                          said.empty() ? "" : " (" + said + ")"));
 }
 
-int show_answer(const Common& common, const Result<nlohmann::json>& answer) {
-  if (!answer) return complain(answer.error());
-  if (common.json) {
-    nlohmann::json shown = *answer;
-    shown.erase("text");
-    print_json(shown);
-    return kSuccess;
-  }
-  const std::string text = answer->value("text", std::string());
-  fmt::print("{}{}", text, text.empty() || text.back() == '\n' ? "" : "\n");
-  return kSuccess;
+Result<nlohmann::json> ask_market(const nlohmann::json& query) {
+  auto answer = hear_market(query);
+  if (!answer || answer->value("ok", false)) return answer;
+  return fail(answer->value("error", std::string("the market gives no reason")));
 }
 
-}  // namespace market::smarket
+}  // namespace market::client

@@ -9,7 +9,7 @@
 #include "core/ledger/ledger.h"
 #include "core/util/result.h"
 
-namespace market::sbill {
+namespace market::client {
 
 /// How a field is written in JSON. Amounts are strings, so that no reader rounds them.
 enum class Type { kText, kInteger, kNumber, kTime };
@@ -52,4 +52,4 @@ Totals totals_of(const std::vector<ledger::Segment>& runs);
 /// Billing units times hours run.
 double billing_hours_of(const ledger::Segment& run);
 
-}  // namespace market::sbill
+}  // namespace market::client

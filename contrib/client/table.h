@@ -5,9 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "contrib/sbill/options.h"
+namespace market::client {
 
-namespace market::sbill {
+enum class Output { kTable, kParsable, kParsable2, kJson, kCsv };
+
+struct TableStyle {
+  Output output = Output::kTable;
+  std::string delimiter = "|";  ///< of kParsable and kParsable2
+  bool header = true;
+  /// Of kTable: between two columns. A blank is also put behind the last one, as sacct does; with a
+  /// wider gap lines end where their text does.
+  std::size_t gap = 1;
+};
 
 /// A column: its title, its width (negative: to the left), and whether longer values are cut, with
 /// a '+' at the end.
@@ -21,6 +30,6 @@ struct TextColumn {
 /// JSON. A delimiter inside a value becomes '?', so that each line has as many fields as there are
 /// columns; CSV keeps it, quoted.
 std::string render(const std::vector<TextColumn>& columns,
-                   const std::vector<std::vector<std::string>>& rows, const Options& options);
+                   const std::vector<std::vector<std::string>>& rows, const TableStyle& style);
 
-}  // namespace market::sbill
+}  // namespace market::client

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Showing what the market answered.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "contrib/client/ask.h"
+#include "contrib/smarket/output.h"
+
+namespace market::smarket {
+
+using client::ask_market;
+
+/// Prints an answer whose "text" is a sentence for a person; with --json everything else.
+int show_answer(const Common& common, const Result<nlohmann::json>& answer);
+/// Prints what a job would cost, in each of the partitions that were named.
+int show_quotes(const Common& common, const Result<nlohmann::json>& answer);
+/// Prints the prices of each of the partitions that were named.
+int show_prices(const Common& common, const Result<nlohmann::json>& answer);
+
+}  // namespace market::smarket
