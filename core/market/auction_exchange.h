@@ -68,7 +68,8 @@ class AuctionExchange final : public Exchange {
   std::unique_ptr<Auction> auction_;
   std::vector<NodeRoom> rooms_;  // what the auction sees of the nodes, while it is known
   bool nodes_known_ = false, rooms_known_ = false;
-  std::map<std::string, std::vector<char>> able_;  // while the nodes are known, by what is asked for
+  std::map<std::string, std::vector<char>>
+      able_;  // while the nodes are known, by what is asked for
   Time next_auction_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "core/market/buying.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
+#include "core/market/explain.h"
 #include "core/market/rates.h"
 #include "core/market/seats.h"
 #include "core/market/settlement.h"
@@ -125,6 +126,9 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
   }
   job.agreed.bid.request = *request;
   resettle_old_runs(job, note, seen, now);
+  const char* reason = reason_of(site_, job);
+  if (job.auction.kept_back && or_empty(seen.state_desc) == or_empty(reason))
+    job.due.reason_set = or_empty(reason);
   if (note.waiting) {
     job.cause = Cause::kNoFunds;
     job.agreed.needed = note.price;

@@ -69,7 +69,11 @@ bool MarketSlurm::run(const RunOptions& options,
   keeper_.round(now_);
   for (std::size_t round = 0;; ++round) {
     const Time next = next_event(options);
-    if (next == kNever || (options.until != 0 && next > options.until)) break;
+    if (next == kNever) {
+      take_back_rest();
+      break;
+    }
+    if (options.until != 0 && next > options.until) break;
     now_ = std::max(now_, next);
     wakes_.erase(wakes_.begin(), wakes_.upper_bound(now_));
     end_runs();
@@ -84,6 +88,11 @@ bool MarketSlurm::run(const RunOptions& options,
   }
   keeper_.round(now_);
   return !options.progress || options.progress(ended_, now_);
+}
+
+// The users of jobs for which nothing is to come give up.
+void MarketSlurm::take_back_rest() {
+  while (!live_.empty()) end(live_.begin(), MARKET_JOB_CANCELLED);
 }
 
 void MarketSlurm::end_runs() {

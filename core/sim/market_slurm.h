@@ -80,6 +80,7 @@ class MarketSlurm {
 
   // market_slurm.cc: what happens when
   Time next_event(const RunOptions& options) const;
+  void take_back_rest();
   void end_runs();
   void drop_late();
   void change_nodes(const std::vector<NodeEvent>& events);

@@ -442,17 +442,6 @@ static void a_bid_that_its_client_did_not_read_is_warned_of(void** state) {
   assert_null(message);
 }
 
-static void a_bid_is_not_changed_by_a_comment(void** state) {
-  (void)state;
-  job_record_t job = {.job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1};
-  int (*modify)(job_desc_msg_t*, job_record_t*, uint32_t) = symbol(plugin, "job_modify");
-  request.comment = (char*)"market: budget=9";
-  fakes.comment_verdict = MARKET_REJECTED;
-  assert_int_equal(modify(&request, &job, 1000), ESLURM_NOT_SUPPORTED);
-  fakes.comment_verdict = MARKET_NO_BID;
-  assert_int_equal(modify(&request, &job, 1000), SLURM_SUCCESS);
-}
-
 static void a_closed_market_says_so_to_bids_alone(void** state) {
   (void)state;
   fakes.answer.verdict = MARKET_CLOSED;
@@ -506,6 +495,16 @@ static int modify(job_desc_msg_t* change, job_record_t* job) {
 #endif
 }
 
+static void a_bid_is_not_changed_by_a_comment(void** state) {
+  (void)state;
+  job_record_t job = {.job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1};
+  request.comment = (char*)"market: budget=9";
+  fakes.comment_verdict = MARKET_REJECTED;
+  assert_int_equal(modify(&request, &job), ESLURM_NOT_SUPPORTED);
+  fakes.comment_verdict = MARKET_NO_BID;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+}
+
 static void changes_of_a_market_job_are_judged(void** state) {
   (void)state;
   market_details_t details = {.min_nodes = 2,
@@ -526,6 +525,43 @@ static void changes_of_a_market_job_are_judged(void** state) {
   assert_int_equal(fakes.change.size.mem_per_node_mb, 100);
   fakes.verdict_on_change = MARKET_REJECTED;
   assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
+}
+
+// A release goes back to the market's hold, and a hold on top of the market's is its asker's.
+static void holds_go_over_between_owner_and_market(void** state) {
+  (void)state;
+  market_details_t details = {.core_spec = NO_VAL16};
+  job_record_t job = {.job_id = 9,
+                      .user_id = 1000,
+                      .state_reason = WAIT_HELD,
+                      .spank_job_env = noted,
+                      .spank_job_env_size = 1,
+                      .details = &details};
+  job.state_desc = xstrdup("Price");
+  fakes.verdict_on_change = MARKET_WAITING;
+  request.priority = 0;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_true(fakes.change.hold);
+  assert_int_equal(job.state_reason, WAIT_HELD_USER);
+  assert_string_equal(job.state_desc, "JobHeldUser");
+  request.priority = INFINITE;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_true(fakes.change.release);
+  assert_int_equal(job.state_reason, WAIT_HELD);
+  assert_int_equal(request.priority, NO_VAL);
+  // One that no pass has seen; and one that may start already is let alone.
+  fakes.verdict_on_change = MARKET_NO_BID;
+  request.priority = 0;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_int_equal(job.state_reason, WAIT_HELD_USER);
+  job.priority = 7;
+  job.state_reason = WAIT_NO_REASON;
+  fakes.verdict_on_change = MARKET_WAITING;
+  request.priority = INFINITE;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_int_equal(request.priority, INFINITE);
+  assert_int_equal(job.state_reason, WAIT_NO_REASON);
+  xfree(job.state_desc);
 }
 
 // Slurm keeps it as one of three values, later as a set of bits.
@@ -626,6 +662,7 @@ int run_job_submit_tests(void) {
       cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),
       cmocka_unit_test_setup_teardown(array_tasks_are_counted, start, finish),
       cmocka_unit_test_setup_teardown(changes_of_a_market_job_are_judged, start, finish),
+      cmocka_unit_test_setup_teardown(holds_go_over_between_owner_and_market, start, finish),
       cmocka_unit_test_setup_teardown(whole_nodes_of_a_job_are_told_from_nodes_of_one_user, start,
                                       finish),
       cmocka_unit_test_setup_teardown(an_admin_comment_is_free_but_for_the_markets_own_words, start,

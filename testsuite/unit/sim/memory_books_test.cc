@@ -169,13 +169,17 @@ RC_GTEST_PROP(MemoryBooks, AnswerAsSqliteDoes, ()) {
   const auto steps = *rc::gen::resize(80, rc::gen::container<std::vector<Step>>(any_step()));
   std::vector<Operation> operations;
   std::map<std::string, ledger::Balance> followed;  // by who is told what changed
+  const auto follow = [&] {
+    for (const ledger::AccountInfo& info : memory.take_changed_accounts())
+      followed[info.balance.account] = info.balance;
+  };
+  follow();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     operations.push_back(operation_of(steps[i]));
     const Time now = kNow + static_cast<Time>(i);
     RC_ASSERT(file.apply({operations.back()}, now)->at(0) ==
               memory.apply({operations.back()}, now).at(0));
-    for (const ledger::AccountInfo& info : memory.take_changed_accounts())
-      followed[info.balance.account] = info.balance;
+    follow();
   }
   expect_same_books(file, memory);
   for (const ledger::AccountInfo& info : memory.accounts()) {
