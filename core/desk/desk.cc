@@ -196,8 +196,9 @@ Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time n
 void Desk::add_price_level(const Exchange& exchange, Time now, Json& market) const {
   const MarketSettings& settings = exchange.settings;
   if (!exchange.promises()) {
-    market["spent_per_hour"] = exchange.spent_rate() * 3600;
-    if (const auto level = exchange.level()) market["level"] = *level;
+    const AuctionFigures figures = exchange.figures();
+    market["spent_per_hour"] = figures.spent_rate * 3600;
+    if (figures.level) market["level"] = *figures.level;
     return;
   }
   Request request;

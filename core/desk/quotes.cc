@@ -178,7 +178,7 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
     if (!row.cheapest.empty()) entry["cheapest"] = row.cheapest;
     table.push_back(std::move(entry));
   }
-  const std::string markup = exchange.markup_of(request);
+  const std::string markup = markup_of(exchange, request);
   const bool sums = settings.billing_rule == BillingRule::kSum;
   Json answer{{"ok", true},
               {"rows", table},

@@ -265,8 +265,7 @@ Answer Admission::decide(Draft draft, Time now) {
   const Money available = site_.accounts.available(draft.bid.account);
   Exchange& exchange = site_.exchange_of(request);
   if (exchange.is_worthless(draft.bid, now, now)) return refuse(worthless_text(draft.bid));
-  Group group =
-      exchange.place_tasks(draft, provisional.token, exchange.wish_for(draft.bid, now), now);
+  Group group = exchange.place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);

@@ -255,27 +255,20 @@ std::optional<AuctionQuote> AuctionExchange::auction_quote(const Bid& asked, Tim
 }
 
 // Of jobs that run their rate, of those that wait what it would be.
-std::optional<double> AuctionExchange::level() const {
+AuctionFigures AuctionExchange::figures() const {
+  AuctionFigures now;
   double rates = 0, units = 0;
   for (const auto& [id, job] : site_.jobs.all()) {
     const bool runs = job.phase == Phase::kRunning && job.auction.rated;
     const bool waits = job.phase == Phase::kConfirmed && job.auction.stands && job.auction.stood;
     if ((!runs && !waits) || !is_of_rule(job) || &site_.exchange_of(job) != this) continue;
+    if (runs) now.spent_rate += job.auction.standing.rate;
     if (!(job.auction.standing.rate > 0)) continue;
     rates += job.auction.standing.rate * 3600;
     units += billing_of(job.agreed.bid.request.demand.tres);
   }
-  return units > 0 ? std::optional<double>(rates / units) : std::nullopt;
-}
-
-double AuctionExchange::spent_rate() const {
-  double spent = 0;
-  for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.phase == Phase::kRunning && job.auction.rated && is_of_rule(job) &&
-        &site_.exchange_of(job) == this)
-      spent += job.auction.standing.rate;
-  }
-  return spent;
+  if (units > 0) now.level = rates / units;
+  return now;
 }
 
 }  // namespace market

@@ -17,7 +17,6 @@ class AuctionExchange final : public Exchange {
   bool promises() const override { return false; }
   bool is_priced() const override { return auction_->priced(); }
   bool awards_nodes() const override { return auction_->wants_nodes(); }
-  double least_asked(const Request& request) const override;
   void update(const Capacity& capacity, Time now) override { auction_->update(capacity, now); }
 
   std::optional<AuctionQuote> auction_quote(const Bid& bid, Time now) override;
@@ -30,20 +29,16 @@ class AuctionExchange final : public Exchange {
   std::optional<std::string> rebid_live(Job& job, const Worth& worth, const BidTexts& texts,
                                         Time now) override;
   void work(Time now) override;
-  void forget_rooms() override {
+  void forget_rooms(bool nodes_too) override {
     rooms_known_ = false;
-    if (able_.size() > kMostAble) able_.clear();
-  }
-  void forget_nodes() override {
-    nodes_known_ = rooms_known_ = false;
-    able_.clear();
+    if (nodes_too) nodes_known_ = false;
+    if (nodes_too || able_.size() > kMostAble) able_.clear();
   }
   void withdraw() override { next_auction_ = 0; }
   void rate_unseen(Job& job, const market_job_t& ended, Time now) override;
   void meet_asks(Job& job, const Placement& placement, Time limit_end) override;
   Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const override;
-  double spent_rate() const override;
-  std::optional<double> level() const override;
+  AuctionFigures figures() const override;
   bool completion_owes_all() const override { return auction_->completion_owes_all(); }
 
  private:

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "core/market/auction_exchange.h"
@@ -141,17 +140,6 @@ const std::vector<char>* AuctionExchange::able_nodes(const Request& request) {
   for (const std::uint32_t node : plan.able(shape, request.partition))
     entry->second[node] = !only_required || required.contains(plan.nodes()[node].name) ? 1 : 0;
   return &entry->second;
-}
-
-double AuctionExchange::least_asked(const Request& request) const {
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::uint32_t node :
-       site_.cluster.plan().able(request.demand.shape, request.partition)) {
-    const auto owner = settings.owners.find(site_.cluster.nodes()[node].name);
-    least =
-        std::min(least, owner != settings.owners.end() ? owner->second.ask : settings.floor_price);
-  }
-  return least * site_.billing_of(request);
 }
 
 }  // namespace market

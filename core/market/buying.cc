@@ -31,11 +31,11 @@ bool move_at_told_price(Site& site, Job& job, const Request& request, Time now) 
   std::optional<Choice> choice;
   const StartSpans closed = site.closed_by_sisters(job);
   if (job.agreed.terms.start >= from)
-    choice = exchange.earliest_place(request, job.agreed.terms.start, job.agreed.terms.start, own,
-                                     &closed);
+    choice =
+        site.earliest_place(request, job.agreed.terms.start, job.agreed.terms.start, own, &closed);
   if (!choice) {
     const Time last = std::max(from, request.deadline - request.duration);
-    choice = exchange.earliest_place(request, from, last, own, &closed);
+    choice = site.earliest_place(request, from, last, own, &closed);
   }
   if (!choice) {
     exchange.hold(job, Cause::kResources, job.agreed.terms.price, now);

@@ -96,8 +96,7 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   if (!job.seen.owner_changed &&
       !job.agreed.terms.auctioned()) {  // an operator's change costs its owner nothing
     const Time last = request.deadline - request.duration;
-    if (site_.exchange_of(request).earliest_place(request, request.earliest, last,
-                                                  booking_key(job)))
+    if (site_.earliest_place(request, request.earliest, last, booking_key(job)))
       return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }

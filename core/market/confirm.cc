@@ -164,8 +164,7 @@ void Confirmation::place_adopted(Time now) {
   }
   for (Job* job : without) {
     const Time start = std::max(now, job->agreed.terms.start);
-    auto choice = site_.exchange_of(*job).earliest_place(job->agreed.bid.request, start, start,
-                                                         booking_key(*job));
+    auto choice = site_.earliest_place(job->agreed.bid.request, start, start, booking_key(*job));
     if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));
     job->due.note = true;
   }
@@ -329,7 +328,7 @@ void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
   const Money told = job.agreed.terms.price;
   job.agreed.terms.price = std::clamp(asked, std::min(told, most), most);
   if (job.agreed.terms.price != told)
-    job.agreed.terms.markup = site_.exchange_of(at_once).markup_of(at_once);
+    job.agreed.terms.markup = markup_of(site_.exchange_of(at_once), at_once);
   site_.set_lien(job, job.agreed.terms.price);
 }
 

@@ -16,8 +16,7 @@
 namespace market {
 namespace {
 
-constexpr Time kRetry = 60;     // seconds between two attempts that nothing new speaks for
-constexpr int kMaxSteps = 400;  // starts tried for the earliest place
+constexpr Time kRetry = 60;  // seconds between two attempts that nothing new speaks for
 
 }  // namespace
 
@@ -51,19 +50,9 @@ double Exchange::worth_at(const Bid& bid, Time bid_made, Time end) const {
   return is_priced() ? bid.worth.value->value_at(static_cast<double>(end - bid_made)) : 0;
 }
 
-std::string Exchange::markup_of(const Request& request) const {
-  const double factor = qos_factor(request.qos);
+std::string markup_of(const Exchange& exchange, const Request& request) {
+  const double factor = exchange.qos_factor(request.qos);
   return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos, short_number(factor));
-}
-
-Wish Exchange::wish_for(const Bid& bid, Time bid_made) const {
-  Wish wish;
-  if (bid.worth.value) {
-    wish.prefer = Prefer::kValue;
-    wish.value = &*bid.worth.value;
-    wish.bid_made = bid_made;
-  }
-  return wish;
 }
 
 bool Exchange::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
@@ -72,27 +61,6 @@ bool Exchange::affordable(const Bid& bid, Time bid_made, const Choice& choice) c
   const Time completion = choice.start + bid.request.duration + slack;
   return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
          choice.price.credits();
-}
-
-std::optional<Choice> Exchange::earliest_place(const Request& request, Time from, Time until,
-                                               const std::string& ignore,
-                                               const StartSpans* closed) const {
-  const Time slack = settings.start_slack;
-  Time start = from;
-  for (int step = 0; step < kMaxSteps && start <= until; ++step) {
-    if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
-      start = open;
-      continue;
-    }
-    const Time end = start + request.duration + slack;
-    auto placement =
-        site_.cluster.plan().place(request.demand.shape, request.partition, start, end, ignore);
-    if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = next_try(site_.cluster.bookings(), start, step);
-    if (next == start) break;
-    start = next;
-  }
-  return std::nullopt;
 }
 
 void Exchange::take_back(Group& group, const Request& request, const std::string& token) {
@@ -151,22 +119,12 @@ void Exchange::hold(Job& job, Cause cause, Money needed, Time now) {
 
 void Exchange::promise(const Request& request, Time start) {
   sell(request, start);
-  if (journalling_) journal_.push_back({request, start, std::nullopt});
+  journal.add({request, start, std::nullopt});
 }
 
 void Exchange::release(const Request& request, Time start, Time from) {
   take_from(request, start, from);
-  if (journalling_) journal_.push_back({request, start, from});
-}
-
-void Exchange::begin_journal() {
-  journal_.clear();
-  journalling_ = true;
-}
-
-void Exchange::end_journal() {
-  journal_.clear();
-  journalling_ = false;
+  journal.add({request, start, from});
 }
 
 double Exchange::billing_of(const Tres& tres) const {

@@ -35,6 +35,12 @@ struct AuctionQuote {
   std::optional<Standing> standing;
 };
 
+struct AuctionFigures {
+  double spent_rate = 0;        ///< credits per second that its runs spend
+  std::optional<double> level;  ///< credits for a billing unit and hour, on average over the bids
+                                ///< that stand; none when none has a rate
+};
+
 class Exchange {
  public:
   Exchange(Site& site, MarketSettings of) : settings(std::move(of)), site_(site) {}
@@ -58,28 +64,21 @@ class Exchange {
   /// Does without the lock what would else be done at the first question under it.
   virtual void prepare() {}
 
-  // ---- what is sold; from begin_journal() to end_journal() it is kept for a successor, which may
-  // sell starts where this rule sells none
+  // ---- what is sold
+  SalesJournal journal;
   void promise(const Request& request, Time start);
   void release(const Request& request, Time start, Time from);
-  void begin_journal();
-  std::vector<Sale> take_journal() { return std::exchange(journal_, {}); }
-  void end_journal();
   /// Starts that were priced so far: a measure of work.
   virtual std::uint64_t priced() const { return 0; }
 
   /// Whether nothing starts without nodes that the auction awarded to it.
   virtual bool awards_nodes() const { return false; }
-  /// Credits per hour that the cheapest nodes for it would ask; infinite where none could hold it.
-  virtual double least_asked(const Request&) const { return 0; }
 
   // ---- offers
   /// What the rule asks, times the rate of the partition and the factor of the QOS.
   virtual PriceList price_list(const Request&, Time /*now*/) const { return {}; }
   /// What multiplies the prices of a QOS; 1 in an auction.
   virtual double qos_factor(std::string_view /*qos*/) const { return 1; }
-  /// The same for people, "QOS high × 2"; "" where it multiplies by 1.
-  std::string markup_of(const Request& request) const;
   /// The best start for sale that also has a place.
   virtual Found find(const Request&, const Wish&, Time /*now*/) const { return {}; }
   /// Nothing where prices are posted.
@@ -94,13 +93,7 @@ class Exchange {
   double worth_at(const Bid& bid, Time bid_made, Time end) const;
   /// Whether the bid buys nothing here, since it owes nothing at the end of its time limit.
   virtual bool is_worthless(const Bid&, Time /*bid_made*/, Time /*now*/) const { return false; }
-  Wish wish_for(const Bid& bid, Time bid_made) const;
   bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
-  /// The earliest start in [from, until] with a place, at no price. `ignore`: key of a booking that
-  /// counts as free.
-  std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
-                                       const std::string& ignore,
-                                       const StartSpans* closed = nullptr) const;
 
   // ---- submissions
   /// Places for the tasks of a draft, until one has none; they are booked where places are sold.
@@ -129,10 +122,8 @@ class Exchange {
                                                 Time now);
   /// What is to be done once a pass.
   virtual void work(Time /*now*/) {}
-  /// The runs changed.
-  virtual void forget_rooms() {}
-  /// The nodes changed.
-  virtual void forget_nodes() {}
+  /// The runs changed, or the nodes too.
+  virtual void forget_rooms(bool /*nodes_too*/) {}
   /// Others pay by this bid no longer.
   virtual void withdraw() {}
   /// A run that the auction saw nowhere gets the rate that a bid like it would have now.
@@ -141,11 +132,8 @@ class Exchange {
   virtual void meet_asks(Job&, const Placement&, Time /*limit_end*/) {}
   /// What a run in an auction owes; here: of a rule that is in force no more.
   virtual Money owed(const Job& job, const market_job_t& ended, const Bill& bill) const;
-  /// Credits per second that the runs of this rule spend now.
-  virtual double spent_rate() const { return 0; }
-  /// What the bids that stand in an auction pay for a billing unit and hour, on average; nothing
-  /// when none has a rate.
-  virtual std::optional<double> level() const { return std::nullopt; }
+  /// What an auction's bids pay now.
+  virtual AuctionFigures figures() const { return {}; }
   /// Whether a run that completes owes all that it may cost, whatever its rate was.
   virtual bool completion_owes_all() const { return false; }
 
@@ -169,11 +157,10 @@ class Exchange {
   Owed owed_so_far(const Job& job, const market_job_t& ended, const Bill& bill) const;
 
   Site& site_;
-
- private:
-  std::vector<Sale> journal_;
-  bool journalling_ = false;
 };
+
+/// What multiplies posted prices for this request, for people, "QOS high × 2"; "" where nothing does.
+std::string markup_of(const Exchange& exchange, const Request& request);
 
 /// The exchange of a mechanism that the settings name; fails when there is none.
 Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,

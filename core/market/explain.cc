@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
 #include "core/words/phrases.h"
@@ -71,6 +74,19 @@ std::string explain_absence(const Job& job, bool priced, Time now, std::string& 
   return why + "; until then its bid does not stand in the auction, and nobody pays by it";
 }
 
+// Credits per hour that the cheapest nodes for it would ask; infinite where none could hold it.
+double least_asked(const Site& site, const Request& request) {
+  const MarketSettings& settings = site.exchange_of(request).settings;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t node :
+       site.cluster.plan().able(request.demand.shape, request.partition)) {
+    const auto owner = settings.owners.find(site.cluster.nodes()[node].name);
+    const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
+    least = std::min(least, ask);
+  }
+  return least * site.billing_of(request);
+}
+
 // Of a job that starts only on nodes that are awarded to it.
 std::string explain_award(const Site& site, const Job& job, std::string& code) {
   if (!job.auction.award.empty()) {
@@ -83,7 +99,7 @@ std::string explain_award(const Site& site, const Job& job, std::string& code) {
     return fmt::format("was awarded nodes on which Slurm does not start it ({})",
                        job.auction.refusal);
   const Request& request = job.agreed.bid.request;
-  const double least = site.exchange_of(job).least_asked(request);
+  const double least = least_asked(site, request);
   const double bids = job.agreed.terms.price.credits() * kHour /
                       static_cast<double>(std::max<Time>(1, request.duration));
   if (least > bids)

@@ -19,7 +19,7 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
   if (site_.cluster.update(told, now)) move_runs();
   site_.accounts.trust_associations(told.associations_enforced);
   for (const auto& exchange : site_.exchanges) {
-    exchange->forget_nodes();
+    exchange->forget_rooms(true);
     exchange->capacity_due = true;
   }
   site_.update_capacity(now);
@@ -110,7 +110,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
         add(provisional.bid.request, task.terms.start);
     }
   }
-  for (const auto& exchange : site_.exchanges) exchange->begin_journal();
+  for (const auto& exchange : site_.exchanges) exchange->journal.begin();
   return stands;
 }
 
@@ -118,7 +118,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
 std::vector<Sale> Market::take_sales() {
   std::vector<Sale> sales;
   for (const auto& exchange : site_.exchanges) {
-    for (Sale& sale : exchange->take_journal()) sales.push_back(std::move(sale));
+    for (Sale& sale : exchange->journal.take()) sales.push_back(std::move(sale));
   }
   return sales;
 }
@@ -135,7 +135,7 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
   } else if (!news.config) {
     say_config(news);
   }
-  for (const auto& exchange : site_.exchanges) exchange->end_journal();
+  for (const auto& exchange : site_.exchanges) exchange->journal.end();
   if (site_.has_config) say_once(site_.health.ledger_error, "the ledger", news.ledger_error);
   take_results(news);
   site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();

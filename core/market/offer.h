@@ -32,6 +32,17 @@ struct Wish {
   StartSpans* full = nullptr;      // closed starts, kept between searches for one request
 };
 
+/// What a bid wants: the cheapest start, or with a value the one that leaves it most.
+inline Wish wish_for(const Bid& bid, Time bid_made) {
+  Wish wish;
+  if (bid.worth.value) {
+    wish.prefer = Prefer::kValue;
+    wish.value = &*bid.worth.value;
+    wish.bid_made = bid_made;
+  }
+  return wish;
+}
+
 struct Found {
   std::optional<Choice> choice;
   bool capped = false;    // gave up after kMaxPlacements places

@@ -85,7 +85,7 @@ Draft Admission::cheapest(std::vector<Draft> drafts, Time now) const {
   };
   const auto rank_of = [&](const Draft& draft) {
     Exchange& exchange = site_.exchange_of(draft.bid.request);
-    if (const auto trial = exchange.try_out(draft, exchange.wish_for(draft.bid, now), now)) {
+    if (const auto trial = exchange.try_out(draft, wish_for(draft.bid, now), now)) {
       double costs = trial->total.credits();
       if (draft.bid.worth.value) {
         const Time done =

@@ -153,7 +153,7 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
                 last.start + busy,
                 std::string(rule()),
                 found.choice->free_after,
-                markup_of(request)};
+                markup_of(*this, request)};
     if (funded) {
       site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
                                     terms.promised_end);
@@ -221,7 +221,7 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     return false;
   }
   const bool is_as_told = job.agreed.told && price == job.agreed.terms.price;
-  std::string markup = is_as_told ? job.agreed.terms.markup : markup_of(request);
+  std::string markup = is_as_told ? job.agreed.terms.markup : markup_of(*this, request);
   job.agreed.terms = Terms{price,
                            found.choice->start,
                            found.choice->start + request.duration + settings.start_slack,
@@ -246,8 +246,8 @@ void PostedExchange::keep_told(const Job& job, Found& found, Time now) const {
   if (!found.choice) {
     const Time from = std::max(now, request.earliest);
     const StartSpans closed = site_.closed_by_sisters(job);
-    found.choice = earliest_place(request, from, request.deadline - request.duration,
-                                  booking_key(job), &closed);
+    found.choice = site_.earliest_place(request, from, request.deadline - request.duration,
+                                        booking_key(job), &closed);
     if (found.choice) found.choice->price = job.agreed.terms.price;
   }
   if (found.choice) found.choice->price = std::min(found.choice->price, job.agreed.terms.price);

@@ -90,8 +90,8 @@ void Planner::replan_lost(Time now) {
     if (++searches > kMovesPerPass) break;
     const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
-    auto choice = site_.exchange_of(job).earliest_place(
-        job.agreed.bid.request, from, now + 2 * settings.horizon, booking_key(job), &closed);
+    auto choice = site_.earliest_place(job.agreed.bid.request, from, now + 2 * settings.horizon,
+                                       booking_key(job), &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.place.retry_at = now + kRetry / 2;
@@ -149,8 +149,7 @@ void Planner::pull_forward(Time now) {
     }
     ++moves;
     if (site_.closed_by_sisters(job).contains(now)) continue;
-    auto choice =
-        site_.exchange_of(job).earliest_place(job.agreed.bid.request, now, now, booking_key(job));
+    auto choice = site_.earliest_place(job.agreed.bid.request, now, now, booking_key(job));
     if (!choice) continue;
     site_.exchange_of(job).unplace(job, job.agreed.terms.start);
     site_.exchange_of(job).unreserve(job);

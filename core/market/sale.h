@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/words/bid.h"
 
@@ -18,6 +20,29 @@ struct Sale {
   void make(Seller& seller) const {
     released_from ? seller.release(request, start, *released_from) : seller.promise(request, start);
   }
+};
+
+/// From begin() to end() it keeps what is sold for a rule that takes over, which may sell starts
+/// where the present one sells none.
+class SalesJournal {
+ public:
+  void begin() {
+    sales_.clear();
+    is_open_ = true;
+  }
+  void add(Sale sale) {
+    if (is_open_) sales_.push_back(std::move(sale));
+  }
+  /// What was added since begin() or the last call.
+  std::vector<Sale> take() { return std::exchange(sales_, {}); }
+  void end() {
+    sales_.clear();
+    is_open_ = false;
+  }
+
+ private:
+  std::vector<Sale> sales_;
+  bool is_open_ = false;
 };
 
 }  // namespace market

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "core/market/search.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
 namespace {
 
+constexpr int kMaxSteps = 400;  // starts tried for the earliest place
 constexpr Time kCapacityEvery =
     10;  // seconds; jobs without bids come and go faster than prices need to follow
 
@@ -113,7 +115,7 @@ void Site::take_stock() {
 }
 
 void Site::forget_rooms() {
-  for (const auto& exchange : exchanges) exchange->forget_rooms();
+  for (const auto& exchange : exchanges) exchange->forget_rooms(false);
 }
 
 bool Site::refuses_unbid(std::string_view partitions) const {
@@ -128,6 +130,27 @@ bool Site::refuses_unbid(std::string_view partitions) const {
 
 StartSpans Site::closed_by_sisters(const Job& job) const {
   return jobs.closed_starts(job, exchange_of(job).settings.start_slack);
+}
+
+std::optional<Choice> Site::earliest_place(const Request& request, Time from, Time until,
+                                           const std::string& ignore,
+                                           const StartSpans* closed) const {
+  const Time slack = exchange_of(request).settings.start_slack;
+  Time start = from;
+  for (int step = 0; step < kMaxSteps && start <= until; ++step) {
+    if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
+      start = open;
+      continue;
+    }
+    const Time end = start + request.duration + slack;
+    auto placement =
+        cluster.plan().place(request.demand.shape, request.partition, start, end, ignore);
+    if (placement) return Choice{start, Money(), std::move(*placement)};
+    const Time next = next_try(cluster.bookings(), start, step);
+    if (next == start) break;
+    start = next;
+  }
+  return std::nullopt;
 }
 
 Time Site::window_end(const Request& request, Time deadline, Time now) const {

@@ -71,6 +71,11 @@ struct Site {
   void update_capacity(Time now);
   /// The starts at which the job would be one task too many of its array.
   StartSpans closed_by_sisters(const Job& job) const;
+  /// The earliest start in [from, until] with a place, at no price. `ignore`: key of a booking that
+  /// counts as free.
+  std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
+                                       const std::string& ignore,
+                                       const StartSpans* closed = nullptr) const;
   /// When the window of a request ends as a mechanism sees it: start_slack before the deadline, so
   /// that start-up and clean-up are in time too, and not beyond the horizon.
   Time window_end(const Request& request, Time deadline, Time now) const;

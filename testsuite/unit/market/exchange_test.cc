@@ -58,7 +58,7 @@ TEST(Exchange, ASuccessorCatchesUpWithWhatIsSoldMeanwhile) {
     const auto selling = world.exchange("era");
     const auto next = world.exchange("era");
     for (const Sale& sale : standing) sale.make(*selling);
-    selling->begin_journal();
+    selling->journal.begin();
     for (const Sale& sale : standing) sale.make(*next);
     for (int i = 0; i < 30; ++i) {
       const Sale sale{request(3, 1800), any_start(), std::nullopt};
@@ -68,9 +68,9 @@ TEST(Exchange, ASuccessorCatchesUpWithWhatIsSoldMeanwhile) {
         selling->release(standing[static_cast<std::size_t>(i)].request,
                          standing[static_cast<std::size_t>(i)].start, kNow);
       if (i != 10 && i != 20) continue;
-      for (const Sale& made : selling->take_journal()) made.make(*next);
+      for (const Sale& made : selling->journal.take()) made.make(*next);
     }
-    for (const Sale& made : selling->take_journal()) made.make(*next);
+    for (const Sale& made : selling->journal.take()) made.make(*next);
     ASSERT_EQ(sold(*next), sold(*selling));
   }
 }
@@ -83,10 +83,10 @@ TEST(Exchange, PostedPricesCatchUpWithWhatRanUnderAnAuctionMeanwhile) {
   const auto next = world.exchange("era"), never = world.exchange("era");
   const Request ran = request(60, 6000), began = request(50, 1200);
   next->promise(ran, kNow);
-  auction->begin_journal();
+  auction->journal.begin();
   auction->promise(began, kNow + 600);
   auction->release(ran, kNow, kNow + 1200);
-  for (const Sale& made : auction->take_journal()) made.make(*next);
+  for (const Sale& made : auction->journal.take()) made.make(*next);
   never->promise(began, kNow + 600);
   never->promise(request(60, 1200), kNow);
   EXPECT_EQ(sold(*next), sold(*never));
@@ -96,12 +96,12 @@ TEST(Exchange, KeepsAJournalOnlyWhileOneIsWanted) {
   World world;
   const auto selling = world.exchange("era");
   selling->promise(request(1, 600), kNow);
-  EXPECT_TRUE(selling->take_journal().empty());
-  selling->begin_journal();
+  EXPECT_TRUE(selling->journal.take().empty());
+  selling->journal.begin();
   selling->promise(request(1, 600), kNow);
-  selling->end_journal();
+  selling->journal.end();
   selling->promise(request(1, 600), kNow);
-  EXPECT_TRUE(selling->take_journal().empty());
+  EXPECT_TRUE(selling->journal.take().empty());
 }
 
 TEST(Exchange, CountsTheStartsItPrices) {
