@@ -50,6 +50,7 @@ std::string total_text(const Field& field, const Totals& totals) {
 
 std::vector<std::string> total_row(const std::vector<Column>& columns, const Totals& totals) {
   std::vector<std::string> row;
+  row.reserve(columns.size());
   for (const Column& column : columns) row.push_back(total_text(*column.field, totals));
   if (row.front().empty()) row.front() = "TOTAL";
   return row;

@@ -17,7 +17,7 @@ constexpr int kMostRounds = 8;         // of making up for sales without it
 
 }  // namespace
 
-LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, Log log)
+LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, const Log& log)
     : log_(log),
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
       desk_(market_),

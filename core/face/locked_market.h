@@ -21,7 +21,7 @@ namespace market {
 class LockedMarket {
  public:
   /// Nothing is read yet: configuration and books come with the first round of the ledger's thread.
-  LockedMarket(std::string config_path, std::string cluster_name, Log log);
+  LockedMarket(std::string config_path, std::string cluster_name, const Log& log);
   ~LockedMarket();
   LockedMarket(const LockedMarket&) = delete;
   LockedMarket& operator=(const LockedMarket&) = delete;

@@ -92,7 +92,7 @@ Result<std::vector<std::string>> names_of(std::string_view item, std::size_t mos
     if (item.front() != '[') return fail(fmt::format("'{}' is not allowed there", item.front()));
     const std::size_t end = item.find(']');
     if (end == std::string_view::npos) return fail("a bracket is not closed");
-    const auto numbers = numbers_of(item.substr(1, end - 1), most);
+    auto numbers = numbers_of(item.substr(1, end - 1), most);
     if (!numbers) return numbers;
     if (numbers->size() > most / names.size()) return fail(fmt::format("more than {} names", most));
     std::vector<std::string> longer;
