@@ -105,7 +105,8 @@ judge() {
   cost=$(($(value_of "$JOB" "$1") * 1000))
   wait_settled "$JOB"
   lien=$(ledger "select group_concat(amount) from transfer where kind = 'lien' and segment = $(run_of "$JOB")")
-  [[ $cost -eq $(told) && $lien == "$cost" && $(field "$JOB" 0 charged) -eq $cost ]] && return
+  # A sentence rounds up to hundredths.
+  [[ $(((cost + 9999) / 10000 * 10000)) -eq $(told) && $lien == "$cost" && $(field "$JOB" 0 charged) -eq $cost ]] && return
   echo "[$1] will run on $2 CPUs, took $cost, told $(told), lien $lien, charged $(field "$JOB" 0 charged):" \
     "$(scontrol show job "$JOB" -o | grep -oP ' (Alloc)?TRES=\K[^ ]*')"
   return 1
