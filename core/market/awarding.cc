@@ -16,7 +16,7 @@
 namespace market {
 namespace {
 
-constexpr Time kRetry = 60;  // seconds until an award is tried again that Slurm refused
+constexpr Time kLongestRetry = 60;  // seconds until an award is tried again that Slurm refused
 
 std::set<std::string_view> names_in(std::string_view list) {
   std::set<std::string_view> names;
@@ -118,7 +118,9 @@ void Planner::award_failed(Job& job, std::string_view why, Time now) {
   job.auction.award.clear();
   job.auction.refusal = why;
   job.auction.kept_back = job.auction.last = true;
-  job.place.retry_at = now + kRetry;
+  // The first times it may be that a node has just come up.
+  const int doublings = std::min(job.auction.refusals++, 6);
+  job.place.retry_at = now + std::min(kLongestRetry, Time{1} << doublings);
 }
 
 // Where a job may run, by node: its partition, features and node lists; nothing: on all nodes that

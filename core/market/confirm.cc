@@ -244,6 +244,7 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   forget_run(job);
   job.place.start_failures = 0;
   job.auction.stood = job.place.missed = false;
+  job.auction.refusals = 0;
   job.place.reserved = job.place.bound = job.agreed.revoked = false;
   job.due.reason_set = {};
   job.phase = phase;

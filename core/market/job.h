@@ -113,6 +113,7 @@ struct AuctionTurn {
   std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
   std::string award;             ///< these nodes, as Slurm was told; "" after a crash too
   std::string refusal;           ///< why Slurm would never start it on an award
+  int refusals = 0;              ///< so many awards were refused since its last run
 };
 
 /// Its present or last run, and what that owes. Written by Confirmation and Settlement.
