@@ -146,5 +146,27 @@ TEST(Awarding, AnOwnerMayHoldWhatTheMarketHolds) {
   EXPECT_EQ(condo.code(id), "HELD");
 }
 
+// A bid whose award Slurm refuses goes behind the others, of whom none pays by it; it is tried again
+// soon, and each time after a longer wait.
+TEST(Awarding, ARefusedAwardIsTriedAgainBehindTheOthers) {
+  Condo condo;
+  const std::uint32_t refused = condo.bid("50", 2, 1, 3);
+  condo.job(refused).refusal = "no such feature";
+  condo.advance(kStart + 3, 1);
+  EXPECT_TRUE(condo.job(refused).held);
+  EXPECT_EQ(condo.job(refused).required, "");
+  const std::string why = condo.query(fmt::format(R"({{"verb":"why","job":"{}"}})", refused));
+  EXPECT_NE(why.find("no such feature"), std::string::npos) << why;
+  // 2,400 an hour: it would pay the refused one's 3,000 at most, and pays n3's 400.
+  const std::uint32_t other = condo.bid("40", 2, 1, 9);
+  condo.advance(kStart + 30, 1);
+  ASSERT_EQ(condo.job(other).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(condo.balance("lab-4").posted, *Money::parse("1"));
+  condo.job(refused).refusal.clear();
+  condo.advance(kStart + 100, 1);
+  EXPECT_EQ(condo.job(refused).state, MARKET_JOB_COMPLETED);
+  condo.expect_balanced();
+}
+
 }  // namespace
 }  // namespace market::testing

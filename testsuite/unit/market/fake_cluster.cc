@@ -377,6 +377,10 @@ void World::obey_order(const market_order_t& order) {
       job->held = job->held_by_site = false;
       break;
     case MARKET_AWARD:
+      if (!job->refusal.empty()) {
+        market_->order_failed(order, job->refusal, now);
+        break;
+      }
       job->held = job->held_by_site = false;
       [[fallthrough]];
     case MARKET_TAKE_AWARD:

@@ -28,7 +28,7 @@ struct FakeJob {
   std::uint32_t counted = 0;   // CPUs that Slurm takes, where that is more than `cpus`
   std::uint32_t throttle = 0;  // tasks of its array that may run at a time
   bool held_by_site = false, never_starts = false;
-  std::string refusal;  // why Slurm could not start it inside a reservation
+  std::string refusal;  // why Slurm could not start it inside a reservation, or on an award
   std::string partition = "main", qos;
   std::string required;         // comma list of nodes
   std::uint32_t max_nodes = 0;  // 0: no limit
