@@ -95,7 +95,6 @@ void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
   turn.award = award;
   turn.kept_back = false;
   turn.refusal.clear();
-  job.due.reason_set = {};
   job.due.note = true;
 }
 

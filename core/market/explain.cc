@@ -132,7 +132,8 @@ std::string explain_auctioned(const Site& site, const Job& job, Time now, std::s
     return fmt::format("runs since {}; {}", format_time_short(job.run.start, now),
                        explain_debt(site, job));
   }
-  if (!job.auction.stands && !job.auction.last) return explain_absence(job, priced, now, code);
+  const bool takes_part = job.auction.stands || job.auction.last || !job.auction.refusal.empty();
+  if (!takes_part) return explain_absence(job, priced, now, code);
   if (is_partition_down(site, job)) return explain_partition(job, code);
   if (site.exchange_of(job).awards_nodes()) return explain_award(site, job, code);
   code = "QUEUED";

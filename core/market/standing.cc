@@ -16,6 +16,7 @@ void AuctionExchange::see_who_stands(Time now) {
     job.auction.last = job.phase == Phase::kConfirmed && (is_limited || is_refused);
     if (is_refused) {
       if (job.auction.stands) leave_auction(job);
+      job.auction.left = false;  // that was Slurm's doing
       continue;
     }
     if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(id)) {
