@@ -28,10 +28,12 @@ struct FakeJob {
   std::uint32_t counted = 0;   // CPUs that Slurm takes, where that is more than `cpus`
   std::uint32_t throttle = 0;  // tasks of its array that may run at a time
   bool held_by_site = false, never_starts = false;
-  std::string refusal;  // why Slurm could not start it inside a reservation
+  std::string refusal;  // why Slurm could not start it inside a reservation, or on an award
   std::string partition = "main", qos;
-  std::string required;         // comma list of nodes
-  std::uint32_t max_nodes = 0;  // 0: no limit
+  std::string required;                        // comma list of nodes
+  std::string gres;                            // on every node
+  std::uint32_t min_nodes = 0, max_nodes = 0;  // 0: no limit
+  std::uint64_t mem_mb = 0;                    // on every node
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
@@ -60,6 +62,10 @@ struct Ask {
   bool held = false;
   std::string partition, qos;
   bool exclusive = false;
+  std::uint32_t min_nodes = 0;
+  std::uint64_t mem_mb = 0;  // on every node
+  std::string required;      // comma list of nodes
+  std::string gres;          // on every node
 };
 
 /// Who may overtake whom in the queue.
@@ -129,6 +135,7 @@ class World {
   std::vector<std::string> node_names;
   /// By node; tell_cluster() makes it known.
   std::map<std::uint32_t, std::string> node_gres;
+  std::map<std::uint32_t, std::uint64_t> node_mem;  // MB
   /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
   std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
   bool partitions_up = true;  ///< tell_cluster() makes it known
