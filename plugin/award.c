@@ -10,25 +10,19 @@ typedef struct required {
   uint32_t most;
 } required_t;
 
-static int number_of(const char* name) {
-  for (int i = 0; i < node_record_count; i++)
-    if (node_record_table_ptr[i] && !xstrcmp(node_record_table_ptr[i]->name, name)) return i;
-  return -1;
-}
-
 // NULL when a name is no node.
 static bitstr_t* nodes_in(const char* names) {
   bitstr_t* nodes = bit_alloc(node_record_count);
   char *copy = xstrdup(names), *rest = NULL;
 
   for (char* name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-    int number = number_of(name);
+    const node_record_t* node = find_node_record(name);
 
-    if (number < 0) {
+    if (!node) {
       FREE_NULL_BITMAP(nodes);
       break;
     }
-    bit_set(nodes, number);
+    bit_set(nodes, node->index);
   }
   xfree(copy);
   return nodes;

@@ -267,19 +267,23 @@ static bool imitates_bill(const job_desc_msg_t* change, const job_record_t* job)
          xstrcmp(change->admin_comment, job->admin_comment);
 }
 
-// Slurm keeps the reason of whoever held a job first, and lets go of it at a release.
-static void keep_back(const market_change_t* asked, const char* code, job_desc_msg_t* change,
-                      job_record_t* job) {
+// The market's hold, whoever held the job before: Slurm keeps the reason of the first hold.
+static void keep_for_market(const char* code, job_desc_msg_t* change, job_record_t* job) {
+  if (!IS_JOB_PENDING(job)) return;  // it started since the market saw it last
+  change->priority = NO_VAL;
+  job->direct_set_prio = 1;
+  job->priority = 0;
+  job->state_reason = WAIT_HELD;
+  xfree(job->state_desc);
+  if (code[0]) job->state_desc = xstrdup(code);
+}
+
+// The market's hold becomes that of who holds the job now.
+static void keep_for_asker(const market_change_t* asked, job_record_t* job) {
   if (job->priority) return;
   xfree(job->state_desc);
-  if (asked->release) {
-    change->priority = NO_VAL;
-    job->state_reason = WAIT_HELD;
-    job->state_desc = xstrdup(code);
-  } else {
-    job->state_reason = asked->is_operator ? WAIT_HELD : WAIT_HELD_USER;
-    job->state_desc = xstrdup(asked->is_operator ? "JobHeldAdmin" : "JobHeldUser");
-  }
+  job->state_reason = asked->is_operator ? WAIT_HELD : WAIT_HELD_USER;
+  job->state_desc = xstrdup(asked->is_operator ? "JobHeldAdmin" : "JobHeldUser");
 }
 
 // Asks the market; what it says of amounts is for the job's user and operators alone.
@@ -291,10 +295,18 @@ static int ask_about(const market_change_t* asked, job_desc_msg_t* change, job_r
   if (verdict == MARKET_REJECTED && (asked->is_operator || asked->uid == job->user_id))
     message_add(message, text);
   // A job that no pass has seen yet is known by its note alone.
-  if (verdict == MARKET_WAITING || (verdict == MARKET_NO_BID && asked->hold))
-    keep_back(asked, text, change, job);
+  if (asked->hold && (verdict == MARKET_WAITING || verdict == MARKET_NO_BID))
+    keep_for_asker(asked, job);
+  else if (verdict == MARKET_WAITING)
+    keep_for_market(text, change, job);
   xfree(text);
   return verdict == MARKET_REJECTED ? ESLURM_ACCOUNTING_POLICY : SLURM_SUCCESS;
+}
+
+// Slurm also lets go of a job with bad constraints when it is changed in any way.
+static bool releases(const job_desc_msg_t* change, const job_record_t* job) {
+  if (change->priority == NO_VAL) return job->state_reason == FAIL_BAD_CONSTRAINTS;
+  return change->priority != 0;
 }
 
 static int judge_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid, char** message) {
@@ -303,8 +315,10 @@ static int judge_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
       .uid = uid,
       .owner_uid = job->user_id,
       .is_operator = is_operator(uid),
-      .release = change->priority != NO_VAL && change->priority != 0,
+      .release = releases(change, job),
       .hold = change->priority == 0,
+      .is_held = job->priority == 0,
+      .note = note_of(job),
       .time_limit_min = zero_if_unset(change->time_limit),
       .begin = no_time_if_unset(change->begin_time),
       .deadline = no_time_if_unset(change->deadline),

@@ -99,8 +99,8 @@ int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t 
 
 /* Whether the market can go along with a change of an accepted job: MARKET_NO_BID or
  * MARKET_ACCEPTED (go on; the new price is made and the lien moved when the next pass sees the job
- * changed), MARKET_WAITING (go on, but a release leaves the job held by the market, with the code in
- * `text`, and a hold makes the market's hold its asker's) or MARKET_REJECTED with the reason in
+ * changed), MARKET_WAITING (go on; after a hold the market's hold is its asker's, after another
+ * change the job is held by the market, with the code in `text`) or MARKET_REJECTED with the reason in
  * `text`, "market: " before it. Slurm's own checks
  * come after this call, so nothing is changed here. */
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size);

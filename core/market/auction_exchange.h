@@ -48,6 +48,7 @@ class AuctionExchange final : public Exchange {
   std::vector<LiveBid> live_bids(std::vector<Job*>* owners, Time now, Who who = Who::kStanding);
   void list_nodes();
   const std::vector<NodeRoom>& node_rooms();
+  void take_gres(const Job& job);
   const std::vector<char>* able_nodes(const Request& request);
   std::optional<Standing> preview(const Bid& bid, double worth, Time now, bool running = false);
   Standing preview_or_alone(const Bid& bid, double worth, Time now, bool running);

@@ -65,10 +65,26 @@ const std::vector<NodeRoom>& AuctionExchange::node_rooms() {
     }
   };
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.phase == Phase::kRunning) take(job.place.placement);
+    if (job.phase != Phase::kRunning) continue;
+    take(job.place.placement);
+    take_gres(job);
   }
   for (const Placement* held : site_.cluster.held_by_others(site_.last_pass)) take(*held);
   return rooms_;
+}
+
+// Slurm tells cores and memory of a run alone: of gres what it bought, evenly over its nodes.
+void AuctionExchange::take_gres(const Job& job) {
+  const Placement& placement = job.place.placement;
+  const auto count = static_cast<std::int64_t>(placement.size());
+  for (const auto& [name, bought] : job.agreed.bid.request.demand.tres) {
+    if (!name.starts_with("gres/")) continue;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::size_t node = placement[static_cast<std::size_t>(i)].node;
+      if (node < rooms_.size())
+        rooms_[node].free[name] -= bought / count + (i < bought % count ? 1 : 0);
+    }
+  }
 }
 
 // A run that ended before any auction gave it a rate pays what a bid like it would pay now.

@@ -28,18 +28,38 @@ std::set<std::string_view> names_in(std::string_view list) {
   return names;
 }
 
+std::string gres_text(const Shape& shape) {
+  std::string text;
+  for (const auto& [name, count] : shape.gres_per_node) text += fmt::format("{}={},", name, count);
+  return text;
+}
+
+// Whether Slurm could start the job on what was not awarded to it as it is then.
+bool starts_by(const market_change_t& change) {
+  if (change.hold) return false;
+  if (change.is_held) return change.release;
+  return change.resized || change.time_limit_min != 0 || change.account != nullptr ||
+         change.partition != nullptr || change.qos != nullptr;
+}
+
 }  // namespace
 
 market_job_t as_owner_wishes(const market_job_t& seen, Job& job) {
   market_job_t wished = seen;
   AuctionTurn& turn = job.auction;
   if (!turn.wish) return wished;
-  const std::string_view required = or_empty(seen.size.req_nodes);
-  if (!turn.award.empty() && names_in(required) != names_in(turn.award)) {
-    // Its owner asks for other nodes now: the award is given up.
-    turn.wish->required = required;
-    turn.award.clear();
-    turn.stood = false;
+  if (!turn.award.empty()) {
+    const std::string_view required = or_empty(seen.size.req_nodes);
+    const std::set<std::string_view> awarded = names_in(turn.award);
+    const bool other_nodes = names_in(required) != awarded;
+    const bool other_number = seen.size.max_nodes != awarded.size();
+    // What its owner asks for instead now; the award is given up.
+    if (other_nodes) turn.wish->required = required;
+    if (other_number) turn.wish->max_nodes = seen.size.max_nodes;
+    if (other_nodes || other_number) {
+      turn.award.clear();
+      turn.stood = false;
+    }
   }
   wished.size.req_nodes = turn.wish->required.c_str();
   wished.size.max_nodes = turn.wish->max_nodes;
@@ -98,18 +118,34 @@ void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
   job.due.note = true;
 }
 
+bool Planner::sells_nodes(const Request& request, const market_change_t& change) const {
+  Request changed = request;
+  if (change.partition != nullptr) changed.partition = change.partition;
+  return site_.exchange_of(request).awards_nodes() || site_.exchange_of(changed).awards_nodes();
+}
+
 market_verdict Planner::keep_back(Job& job, const market_change_t& change, std::string& text) {
   AuctionTurn& turn = job.auction;
-  if (job.phase != Phase::kConfirmed || !site_.exchange_of(job).awards_nodes())
+  if (job.phase != Phase::kConfirmed || !sells_nodes(job.agreed.bid.request, change))
     return MARKET_ACCEPTED;
-  const bool given_back = change.release && (turn.kept_back || job.seen.held);
-  const bool taken_over = change.hold && turn.kept_back;
-  if (!given_back && !taken_over) return MARKET_ACCEPTED;
-  turn.kept_back = change.release;
+  const bool taken_over = change.hold && change.is_held && turn.kept_back;
+  if (!taken_over && !starts_by(change)) return MARKET_ACCEPTED;
+  turn.kept_back = !taken_over;
   if (change.release) job.agreed.user_held = false;
-  const char* reason = reason_of(site_, job);
-  text = or_empty(reason);
-  job.due.reason_set = or_empty(reason);
+  text = or_empty(reason_of(site_, job));
+  job.due.reason_set = or_empty(reason_of(site_, job));
+  return MARKET_WAITING;
+}
+
+market_verdict Planner::keep_back_unseen(const market_change_t& change) {
+  const auto note = read_note(or_empty(change.note));
+  if (!note || !starts_by(change)) return MARKET_NO_BID;
+  const auto found = site_.jobs.provisionals().find(note->token);
+  if (found == site_.jobs.provisionals().end()) return MARKET_NO_BID;
+  Provisional& provisional = found->second;
+  if (!sells_nodes(provisional.bid.request, change)) return MARKET_NO_BID;
+  provisional.comes_held = true;
+  provisional.user_held = false;
   return MARKET_WAITING;
 }
 
@@ -128,18 +164,22 @@ const std::vector<char>* AuctionExchange::able_nodes(const Request& request) {
   const Shape& shape = request.demand.shape;
   const NodePlan& plan = site_.cluster.plan();
   if (shape.req_nodes.empty() && shape.exc_nodes.empty() && shape.features.empty() &&
-      settings.partitions.size() == 1)
+      shape.threads_per_core == 0 && settings.partitions.size() == 1)
     return nullptr;
   const std::string key = fmt::format(
-      "{}|{}|{}|{}|{}", request.partition, fmt::join(shape.req_nodes, ","),
-      fmt::join(shape.exc_nodes, ","), fmt::join(shape.features, ","), shape.cpus_per_task);
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", request.partition, fmt::join(shape.req_nodes, ","),
+      fmt::join(shape.exc_nodes, ","), fmt::join(shape.features, ","), shape.min_nodes,
+      shape.threads_per_core, shape.cpus_per_task, shape.mem_per_node_mb, shape.mem_per_cpu_mb,
+      shape.exclusive, shape.all_memory, gres_text(shape));
   const auto [entry, is_new] = able_.try_emplace(key);
   if (!is_new) return &entry->second;
   entry->second.assign(plan.nodes().size(), 0);
   const std::set<std::string> required(shape.req_nodes.begin(), shape.req_nodes.end());
   const bool only_required = !required.empty() && required.size() >= shape.min_nodes;
-  for (const std::uint32_t node : plan.able(shape, request.partition))
-    entry->second[node] = !only_required || required.contains(plan.nodes()[node].name) ? 1 : 0;
+  for (const std::uint32_t node : plan.able(shape, request.partition)) {
+    const bool is_required = required.contains(plan.nodes()[node].name);
+    entry->second[node] = is_required ? kRequiredNode : only_required ? 0 : 1;
+  }
   return &entry->second;
 }
 

@@ -47,7 +47,7 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
   // and not for what.
   const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
   if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
-    return MARKET_NO_BID;
+    return planner_.keep_back_unseen(change);
   if (not_found_again || !site_.ready()) {
     text = prefixed("not available now: jobs with a bid cannot be changed");
     return MARKET_REJECTED;

@@ -122,8 +122,8 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
-  const bool is_ours =
-      job.auction.kept_back && shown == job.due.reason_set && (shown.empty() || seen.held_by_site);
+  const bool is_ours = job.auction.kept_back &&
+                       (shown.empty() || (shown == job.due.reason_set && seen.held_by_site));
   if (seen.held && !is_ours) job.auction.kept_back = false;
   job.seen.held = seen.held && !is_ours;
   job.seen.dependent = seen.dependent;

@@ -22,9 +22,12 @@ class Planner {
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
   void order_failed(const market_order_t& order, std::string_view why, Time now);
-  /// A job that starts only on an award stays the market's when it is released; whoever holds it
-  /// while the market does takes the hold over. `text`: the code to be shown.
+  /// A job that starts only on an award stays the market's when it is released, and becomes so when
+  /// it is changed to what was not awarded; whoever holds it while the market does takes the hold
+  /// over. `text`: the code to be shown.
   market_verdict keep_back(Job& job, const market_change_t& change, std::string& text);
+  /// The same of a job that no pass has seen; its first one shows the code.
+  market_verdict keep_back_unseen(const market_change_t& change);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
 
  private:
@@ -45,6 +48,8 @@ class Planner {
   void give_place_orders(Job& job, Time now);
   void give_award_orders(Job& job, const market_job_t& seen, Time now);
   std::string award_of(const Job& job, Time now) const;
+  /// Whether nodes are sold to such a bid by award, before or after the change.
+  bool sells_nodes(const Request& request, const market_change_t& change) const;
   void take_award(Job& job);
   static void award_failed(Job& job, std::string_view why, Time now);
   void reserve(Job& job, Time now);

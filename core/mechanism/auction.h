@@ -23,8 +23,11 @@ struct LiveBid {
   Time ran = 0;                  ///< seconds run so far, without suspended ones
   std::optional<double> rate{};  ///< credits per second of its last standing; none: it had none
   bool last = false;             ///< gets what is left when all others have chosen; none pays by it
-  const std::vector<char>* able = nullptr;  ///< by node: may it run there; null: anywhere
+  /// By node: may it run there, kRequiredNode: it must; null: anywhere.
+  const std::vector<char>* able = nullptr;
 };
+
+constexpr char kRequiredNode = 2;
 
 /// A node as the auction sees it.
 struct NodeRoom {

@@ -57,7 +57,19 @@ void DvaAuction::rank_by_ask(std::span<const NodeRoom> nodes) {
                    [this](std::uint32_t a, std::uint32_t b) { return asks_[a] < asks_[b]; });
 }
 
+// What has no weight costs nothing, and a job needs room for it all the same.
+void DvaAuction::add_goods_of(std::span<const NodeRoom> nodes) {
+  for (const NodeRoom& node : nodes) {
+    for (const auto& [name, amount] : node.total) {
+      if (std::find(goods_.begin(), goods_.end(), name) != goods_.end()) continue;
+      goods_.push_back(name);
+      weights_.push_back(0);
+    }
+  }
+}
+
 DvaAuction::Rooms DvaAuction::rooms_of(std::span<const NodeRoom> nodes) {
+  add_goods_of(nodes);
   rank_by_ask(nodes);
   std::vector<double> free, asks, largest(goods_.size());
   free.reserve(nodes.size() * goods_.size());
@@ -79,7 +91,12 @@ AuctionTask DvaAuction::task_of(const LiveBid& bid, const Rooms& rooms) const {
   AuctionTask task;
   task.budget = bid.budget / seconds;
   task.demand = amounts(bid.bid->request.demand.tres);
-  double parts = std::max<std::uint32_t>(1, bid.bid->request.demand.shape.min_nodes);
+  for (std::size_t j = 0; j < goods_.size(); ++j) {  // where Slurm does not count memory
+    if (goods_[j] == "mem" && !(rooms.largest[j] > 0)) task.demand[j] = 0;
+  }
+  const Shape& shape = bid.bid->request.demand.shape;
+  double parts = std::max(
+      {1.0, static_cast<double>(shape.min_nodes), static_cast<double>(shape.req_nodes.size())});
   for (std::size_t j = 0; j < goods_.size(); ++j) {
     if (rooms.largest[j] > 0) parts = std::max(parts, std::ceil(task.demand[j] / rooms.largest[j]));
   }
@@ -88,6 +105,21 @@ AuctionTask DvaAuction::task_of(const LiveBid& bid, const Rooms& rooms) const {
   for (double& amount : task.workload) amount *= seconds;
   for (double& amount : task.demand) amount /= task.nodes;
   return task;
+}
+
+// The places that the bid may have, in their order. Where some nodes must be among them, just as many
+// as it needs: then no other node's price is the next one.
+void DvaAuction::keep_able(const std::vector<char>& able, std::size_t needed,
+                           std::vector<std::uint32_t>* places) const {
+  std::erase_if(*places, [&](std::uint32_t place) { return able[by_ask_[place]] == 0; });
+  const auto must = std::count(able.begin(), able.end(), kRequiredNode);
+  if (must == 0) return;
+  const auto rest = std::stable_partition(places->begin(), places->end(), [&](std::uint32_t place) {
+    return able[by_ask_[place]] == kRequiredNode;
+  });
+  if (rest - places->begin() < must) return places->clear();
+  places->resize(std::min(places->size(), needed));
+  std::sort(places->begin(), places->end());
 }
 
 // The first that an award depends on, in order of expected payment, ties by number; none when there
@@ -103,7 +135,7 @@ std::vector<NodeOffer> DvaAuction::candidates(const AuctionTask& task, double se
   std::vector<std::uint32_t> places =
       rooms->free.first(task.demand, affordable, task.nodes, able == nullptr ? needed : affordable);
   if (able != nullptr) {
-    std::erase_if(places, [&](std::uint32_t place) { return (*able)[by_ask_[place]] == 0; });
+    keep_able(*able, task.nodes, &places);
     if (places.size() < task.nodes) places.clear();
     places.resize(std::min(places.size(), needed));
   }

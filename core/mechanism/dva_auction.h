@@ -29,15 +29,18 @@ class DvaAuction final : public Auction {
 
   std::vector<double> amounts(const Tres& tres) const;
   double billing(const std::vector<double>& amounts) const;
+  void add_goods_of(std::span<const NodeRoom> nodes);
   void rank_by_ask(std::span<const NodeRoom> nodes);
   Rooms rooms_of(std::span<const NodeRoom> nodes);
   AuctionTask task_of(const LiveBid& bid, const Rooms& rooms) const;
   std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
                                     const std::vector<char>* able, Rooms* rooms) const;
+  void keep_able(const std::vector<char>& able, std::size_t needed,
+                 std::vector<std::uint32_t>* places) const;
   void place(const AuctionTask& task, double auction_budget, const LiveBid& bid, Rooms* rooms,
              Standing* standing) const;
 
-  std::vector<std::string> goods_;     ///< TRES with a weight
+  std::vector<std::string> goods_;     ///< TRES with a weight, and what nodes have without one
   std::vector<double> weights_;        ///< billing units of each
   double floor_ = 0;                   ///< credits per billing unit and second that the site asks
   std::vector<double> asks_;           ///< of each node at the last auction, in the same unit

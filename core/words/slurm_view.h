@@ -203,6 +203,8 @@ typedef struct market_change {
   bool unbid;              /* the job carries no bid; then only `partition` is looked at */
   bool release;            /* priority was set (scontrol release) */
   bool hold;               /* it was set to 0 (scontrol hold) */
+  bool is_held;            /* the job is held now */
+  const char* note;        /* the job's */
   uint32_t time_limit_min; /* new values; 0, NULL: unchanged */
   int64_t begin, deadline;
   const char* account; /* where Slurm enforces associations: one that the job's user has one with */

@@ -549,18 +549,26 @@ static void holds_go_over_between_owner_and_market(void** state) {
   assert_true(fakes.change.release);
   assert_int_equal(job.state_reason, WAIT_HELD);
   assert_int_equal(request.priority, NO_VAL);
-  // One that no pass has seen; and one that may start already is let alone.
+  // One that no pass has seen.
   fakes.verdict_on_change = MARKET_NO_BID;
   request.priority = 0;
   assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
   assert_int_equal(job.state_reason, WAIT_HELD_USER);
+  assert_true(fakes.change.is_held);
+  // One that may start already, on an award for what it was before this change.
   job.priority = 7;
   job.state_reason = WAIT_NO_REASON;
   fakes.verdict_on_change = MARKET_WAITING;
-  request.priority = INFINITE;
+  request.priority = NO_VAL;
   assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
-  assert_int_equal(request.priority, INFINITE);
-  assert_int_equal(job.state_reason, WAIT_NO_REASON);
+  assert_false(fakes.change.is_held);
+  assert_int_equal(job.priority, 0);
+  assert_int_equal(job.state_reason, WAIT_HELD);
+  // Any change makes Slurm let go of a job with bad constraints.
+  job.state_reason = FAIL_BAD_CONSTRAINTS;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  assert_true(fakes.change.release);
+  assert_int_equal(job.state_reason, WAIT_HELD);
   xfree(job.state_desc);
 }
 

@@ -24,6 +24,15 @@ struct Condo : World {
     (void)books().deposit("physics", *Money::parse("100000"), "", now);
     sync();
   }
+  /// A bid that is awarded n4, where Slurm does not start it yet.
+  std::uint32_t awarded() {
+    const std::uint32_t id = bid("50", 2, 1, 30);
+    job(id).never_starts = true;
+    advance(now + 20);
+    EXPECT_EQ(job(id).required, "n4");
+    EXPECT_FALSE(job(id).held);
+    return id;
+  }
   std::string code(std::uint32_t id) {
     return nlohmann::json::parse(query(fmt::format(R"({{"verb":"why","job":"{}"}})", id)))["code"];
   }
@@ -166,6 +175,170 @@ TEST(Awarding, ARefusedAwardIsTriedAgainBehindTheOthers) {
   condo.advance(kStart + 100, 1);
   EXPECT_EQ(condo.job(refused).state, MARKET_JOB_COMPLETED);
   condo.expect_balanced();
+}
+
+// Slurm is told to hold and to let go between two passes: nothing starts without an award.
+TEST(Awarding, AHoldAndAReleaseAtOnceStartNothing) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("1.60", 1, 1, 3);
+  condo.advance(kStart + 20);
+  EXPECT_EQ(condo.change(id, 0, {.hold = true}), MARKET_WAITING);
+  EXPECT_EQ(condo.change(id, 0, {.release = true}), MARKET_WAITING);
+  condo.schedule();
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  condo.advance(kStart + 100);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  EXPECT_EQ(condo.code(id), "PRICE");
+}
+
+// Before a pass has seen them jobs are known by their notes alone.
+TEST(Awarding, AReleaseBeforeThePassStartsNothing) {
+  for (const bool held : {false, true}) {
+    Condo condo;
+    Ask ask;
+    ask.budget = "50";
+    ask.cpus = 2;
+    ask.limit_min = 1;
+    ask.runtime = 3;
+    ask.held = held;
+    const std::uint32_t id = condo.run(ask);
+    EXPECT_EQ(condo.change(id, 0, {.release = true}), MARKET_WAITING);
+    EXPECT_TRUE(condo.job(id).held);
+    condo.advance(kStart + 100);
+    EXPECT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED) << held;
+    EXPECT_EQ(condo.job(id).required, "n4");
+  }
+}
+
+// Awarded n4, its owner asks for n1 or for more CPUs: until a pass has seen that it starts nowhere.
+TEST(Awarding, AnAwardIsForTheBidAsItWas) {
+  Condo condo;
+  const std::uint32_t id = condo.awarded();
+  market_change_t change{};
+  change.resized = true;
+  change.size.tasks = change.size.min_cpus = 2;
+  change.size.req_nodes = "n1";
+  EXPECT_EQ(condo.change(id, 0, change), MARKET_WAITING);
+  condo.job(id).required = "n1";
+  condo.job(id).never_starts = false;
+  condo.schedule();
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_PENDING);
+  condo.advance(kStart + 200);
+  // Two CPUs of n1 ask 800 an hour: 30 s of it.
+  ASSERT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(condo.job(id).required, "n1");
+  EXPECT_EQ(condo.balance("lab-1").posted, *Money::parse("6.666667"));
+}
+
+// So it is with a time limit, a partition, an account.
+TEST(Awarding, EachChangeOfItsPriceTakesTheAward) {
+  Condo condo;
+  const std::uint32_t id = condo.awarded();
+  for (const market_change_t& change :
+       {market_change_t{.time_limit_min = 2}, market_change_t{.account = "physics"},
+        market_change_t{.partition = "main"}}) {
+    EXPECT_EQ(condo.change(id, 0, change), MARKET_WAITING);
+    condo.advance(condo.now + 20);
+    EXPECT_FALSE(condo.job(id).held);
+  }
+  EXPECT_EQ(condo.change(id, 0, {.begin = condo.now}), MARKET_ACCEPTED);
+}
+
+// Slurm would never start it there: it waits, held by the market and not by its owner.
+TEST(Awarding, ARefusedAwardIsTriedAgain) {
+  Condo condo;
+  const std::uint32_t id = condo.bid("50", 2, 1, 3);
+  condo.job(id).refusal = "Requested node configuration is not available";
+  condo.advance(kStart + 50);
+  EXPECT_TRUE(condo.job(id).held);
+  EXPECT_EQ(condo.code(id), "PRICE");
+  condo.job(id).refusal.clear();
+  condo.advance(kStart + 200);
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED);
+  condo.expect_balanced();
+}
+
+// Two nodes, one of them n1: it and the cheapest other one.
+TEST(Awarding, NodesThatAreNamedArePartOfTheAward) {
+  Condo condo;
+  Ask ask;
+  ask.budget = "50";
+  ask.cpus = 2;
+  ask.limit_min = 1;
+  ask.runtime = 3;
+  ask.min_nodes = 2;
+  ask.required = "n1";
+  const std::uint32_t id = condo.run(ask);
+  condo.advance(kStart + 100);
+  ASSERT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_TRUE(condo.job(id).required == "n4,n1" || condo.job(id).required == "n1,n4")
+      << condo.job(id).required;
+}
+
+// What has no price has room all the same: memory that n4 has not.
+TEST(Awarding, AnAwardHasRoomForWhatIsFree) {
+  Condo condo;
+  condo.node_mem = {{0, 64000}, {1, 64000}, {2, 64000}, {3, 1000}};
+  condo.tell_cluster();
+  Ask ask;
+  ask.budget = "50";
+  ask.limit_min = 1;
+  ask.runtime = 3;
+  ask.mem_mb = 32000;
+  const std::uint32_t id = condo.run(ask);
+  condo.advance(kStart + 30);
+  EXPECT_EQ(condo.job(id).required, "n3");
+  EXPECT_EQ(condo.job(id).state, MARKET_JOB_COMPLETED);
+}
+
+// The GPU of n4 is taken by a run that holds one of its CPUs.
+TEST(Awarding, ARunHoldsItsGres) {
+  Condo condo;
+  condo.node_gres = {{2, "gpu:1"}, {3, "gpu:1"}};
+  condo.tell_cluster();
+  Ask ask;
+  ask.budget = "5000";
+  ask.limit_min = 60;
+  ask.gres = "gres:gpu:1";
+  const std::uint32_t first = condo.run(ask);
+  condo.advance(kStart + 30);
+  EXPECT_EQ(condo.job(first).required, "n4");
+  const std::uint32_t second = condo.run(ask);
+  condo.advance(kStart + 60);
+  EXPECT_EQ(condo.job(second).required, "n3");
+}
+
+// Which nodes a bid may have depends on all that it asks of a node.
+TEST(Awarding, BidsDoNotShareNodesOfOthers) {
+  Condo condo;
+  condo.node_mem = {{0, 64000}, {1, 64000}, {2, 64000}, {3, 1000}};
+  condo.tell_cluster();
+  Ask ask;
+  ask.budget = "50";
+  ask.limit_min = 1;
+  ask.runtime = 3;
+  ask.mem_mb = 32000;
+  ask.required = "n3";
+  const std::uint32_t large = condo.run(ask);
+  ask.mem_mb = 100;
+  ask.min_nodes = 2;
+  ask.cpus = 2;
+  const std::uint32_t small = condo.run(ask);
+  condo.advance(kStart + 60);
+  EXPECT_EQ(condo.job(large).required, "n3");
+  EXPECT_EQ(condo.job(small).required, "n4,n3");
+}
+
+// A larger maximum of nodes is its owner's as well as a node list.
+TEST(Awarding, ANumberOfNodesChangedMeanwhileIsKept) {
+  Condo condo;
+  const std::uint32_t id = condo.awarded();
+  condo.job(id).max_nodes = 3;
+  condo.advance(condo.now + 20);
+  condo.configure(R"(mechanism = "fifo"; prices = { floor = "0.05"; };)", false);
+  condo.advance(condo.now + 20);
+  EXPECT_EQ(condo.job(id).max_nodes, 3u);
+  EXPECT_EQ(condo.job(id).required, "");
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ void World::tell_cluster() {
   }
   std::vector<market_node_t> nodes;
   for (std::uint32_t i = 0; i < node_up.size(); ++i) {
-    nodes.push_back({node_names[i].c_str(), cores_, 1, 0, node_gres[i].c_str(), "", node_up[i]});
+    nodes.push_back(
+        {node_names[i].c_str(), cores_, 1, node_mem[i], node_gres[i].c_str(), "", node_up[i]});
   }
   std::vector<market_partition_t> told;
   for (const auto& [name, members] : partitions) {
@@ -120,6 +121,10 @@ Answer World::submit(const Ask& ask) {
   submission.array_throttle = ask.throttle;
   submission.held = ask.held;
   submission.size.exclusive = ask.exclusive;
+  submission.size.min_nodes = ask.min_nodes;
+  submission.size.mem_per_node_mb = ask.mem_mb;
+  submission.size.req_nodes = ask.required.c_str();
+  submission.size.tres_per_node = ask.gres.c_str();
   submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
   submission.value = ask.value.empty() ? nullptr : ask.value.c_str();
   return market_->submit(submission, now);
@@ -150,6 +155,10 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   if (!answer.partition.empty()) job.partition = answer.partition;
   job.qos = ask.qos;
   job.exclusive = ask.exclusive;
+  job.min_nodes = ask.min_nodes;
+  job.mem_mb = ask.mem_mb;
+  job.required = ask.required;
+  job.gres = ask.gres;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
   job.note = answer.note;
@@ -247,7 +256,10 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.size.tasks = job.cpus;
     record.size.exclusive = job.exclusive;
     record.size.req_nodes = job.required.c_str();
+    record.size.min_nodes = job.min_nodes;
     record.size.max_nodes = job.max_nodes;
+    record.size.mem_per_node_mb = job.mem_mb;
+    record.size.tres_per_node = job.gres.c_str();
     record.by_operator = job.by_operator;
     auto& allocs = allocs_[id];
     allocs_of(job, allocs);
@@ -474,8 +486,19 @@ market_verdict World::change(std::uint32_t id, std::uint32_t uid, market_change_
   change.uid = uid;
   change.owner_uid = job(id).uid;
   change.is_operator = uid == 0;
+  FakeJob& record = job(id);
+  change.is_held = record.held;
+  change.note = record.note.c_str();
   std::string text;
-  return market_->modify(change, now, text);
+  const market_verdict verdict = market_->modify(change, now, text);
+  if (verdict != MARKET_WAITING) return verdict;
+  if (change.hold) {
+    record.hold_by_owner();
+  } else {
+    record.held = record.held_by_site = true;
+    record.state_desc = text;
+  }
+  return verdict;
 }
 
 bool World::try_start(FakeJob& job) {

@@ -30,8 +30,10 @@ struct FakeJob {
   bool held_by_site = false, never_starts = false;
   std::string refusal;  // why Slurm could not start it inside a reservation, or on an award
   std::string partition = "main", qos;
-  std::string required;         // comma list of nodes
-  std::uint32_t max_nodes = 0;  // 0: no limit
+  std::string required;                        // comma list of nodes
+  std::string gres;                            // on every node
+  std::uint32_t min_nodes = 0, max_nodes = 0;  // 0: no limit
+  std::uint64_t mem_mb = 0;                    // on every node
   std::string account, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
@@ -60,6 +62,10 @@ struct Ask {
   bool held = false;
   std::string partition, qos;
   bool exclusive = false;
+  std::uint32_t min_nodes = 0;
+  std::uint64_t mem_mb = 0;  // on every node
+  std::string required;      // comma list of nodes
+  std::string gres;          // on every node
 };
 
 /// Who may overtake whom in the queue.
@@ -129,6 +135,7 @@ class World {
   std::vector<std::string> node_names;
   /// By node; tell_cluster() makes it known.
   std::map<std::uint32_t, std::string> node_gres;
+  std::map<std::uint32_t, std::uint64_t> node_mem;  // MB
   /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
   std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
   bool partitions_up = true;  ///< tell_cluster() makes it known
