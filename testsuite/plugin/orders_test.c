@@ -150,12 +150,14 @@ static void make_nodes(void) {
 
   for (int i = 0; i < NODES; i++) {
     nodes[i] = (node_record_t){.name = (char*)(i ? "n2" : "n1"), .boards = 1, .tot_sockets = 1};
+    nodes[i].index = i;
     nodes[i].threads = 1;
     nodes[i].cores = nodes[i].tot_cores = nodes[i].cpus = CORES;
     table[i] = &nodes[i];
   }
   node_record_table_ptr = table;
   node_record_count = NODES;
+  rehash_node();
   cr_init_global_core_data(node_record_table_ptr, node_record_count);
 }
 
