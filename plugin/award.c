@@ -16,7 +16,7 @@ static bitstr_t* nodes_in(const char* names) {
   char *copy = xstrdup(names), *rest = NULL;
 
   for (char* name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-    const node_record_t* node = find_node_record(name);
+    const node_record_t* node = find_node_record_no_alias(name);
 
     if (!node) {
       FREE_NULL_BITMAP(nodes);

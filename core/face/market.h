@@ -102,7 +102,7 @@ int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t 
  * changed), MARKET_WAITING (go on; after a hold the market's hold is its asker's, after another
  * change the job is held by the market, with the code in `text`) or MARKET_REJECTED with the reason in
  * `text`, "market: " before it. Slurm's own checks
- * come after this call, so nothing is changed here. */
+ * come after this call, so no price, place or lien is changed here. */
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size);
 
 /* ---- the periodic pass ---- */
