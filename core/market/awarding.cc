@@ -16,6 +16,8 @@
 namespace market {
 namespace {
 
+// Slurm's scheduler is asked about each award under its locks; the others come with the next pass.
+constexpr int kAwardsPerPass = 64;
 constexpr Time kLongestRetry = 60;  // seconds until an award is tried again that Slurm refused
 
 std::set<std::string_view> names_in(std::string_view list) {
@@ -107,6 +109,7 @@ void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
     return;
   }
   if (award == turn.award && !seen.held) return;
+  if (++awards_given_ > kAwardsPerPass) return;
   if (!turn.wish)
     turn.wish = NodeWish{std::string(or_empty(seen.size.req_nodes)), seen.size.max_nodes};
   market_order_t& order = site_.orders.add(MARKET_AWARD, job.id);

@@ -32,6 +32,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
                                                  std::size_t resv_count, Time now) {
   const auto began = std::chrono::steady_clock::now();
   site_.orders.clear();
+  awards_given_ = 0;
   // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
   if (!site_.has_config || !site_.accounts.liens_read() || !site_.cluster.is_known())
     return site_.orders.list();

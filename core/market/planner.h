@@ -65,6 +65,7 @@ class Planner {
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;
   std::size_t pull_cursor_ = 0;
+  int awards_given_ = 0;  // in this pass
 };
 
 }  // namespace market

@@ -2,6 +2,7 @@
 // Double-sided Vickrey auction, section 4 (Figs. 4–11): a self-organizing cloud for a day under the
 // auction (DVA), a random choice of nodes (RAN) and the node that is done first (EDF). The paper
 // prints few numbers; its orders are what is compared.
+// One file although it is long: all figures are of one simulated day.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// job_submit/market in its host. One file although it is long: all tests share one request and its fakes.
 #include "testsuite/plugin/fakes.h"
 #include "testsuite/plugin/tests.h"
 

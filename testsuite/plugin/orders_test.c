@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the plugin makes of the market's orders, on Slurm's own node table, bitmaps and reservation
-// records. What slurmctld does with them is stood in for below.
+// records. What slurmctld does with them is stood in for below. One file although it is
+// long: all tests share that small world.
 #include "plugin/orders.h"
 
 #include <setjmp.h>

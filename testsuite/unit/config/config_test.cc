@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // market.conf: the example loads as it is, and each kind of fault is one line with its place.
+// One file although it is long: a table of faults for each part of market.conf.
 #include "core/config/config.h"
 
 #include <gtest/gtest.h>

@@ -341,5 +341,19 @@ TEST(Awarding, ANumberOfNodesChangedMeanwhileIsKept) {
   EXPECT_EQ(condo.job(id).required, "");
 }
 
+// Slurm's scheduler is asked about each award under its locks: a pass gives 64, the next ones the rest.
+TEST(Awarding, APassGivesABoundedNumber) {
+  World world("mechanism = \"dva\"; prices = { floor = \"0.05\"; };\n", 100, 1);
+  (void)world.books().deposit("physics", *Money::parse("10000"), "", world.now);
+  world.sync();
+  world.scheduler = Scheduler::kNone;
+  for (int i = 0; i < 100; ++i) world.bid("5", 1, 60, 600);
+  world.step();
+  EXPECT_EQ(world.orders_of[MARKET_AWARD], 64);
+  world.step();
+  EXPECT_EQ(world.orders_of[MARKET_AWARD], 100);
+  for (const auto& [id, job] : world.jobs) EXPECT_FALSE(job.held) << id;
+}
+
 }  // namespace
 }  // namespace market::testing
