@@ -87,6 +87,7 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .interactive = !request->script,
       .budget = options->budget,
       .value = options->value,
+      .quote = options->quote,
       .query = options->query,
   };
   convert_requested_size(request, arena, &submission->size);
@@ -124,7 +125,7 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
 static const char* forged(const bid_options_t* options) {
   if (options->endless) return "market: the job's SPANK environment is too large";
   if (options->twice)
-    return "market: one of --budget, --value came twice in the job's SPANK environment";
+    return "market: one of --budget, --value, --quote came twice in the job's SPANK environment";
   return NULL;
 }
 
@@ -220,7 +221,7 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
 
   if (code) return code;
   fill(request, uid, options, arena, &submission);
-  if (options->budget || options->value) {
+  if (options->budget || options->value || options->quote) {
     code = check_bid(request, uid, arena, &submission, message);
     if (code) return code;
   }

@@ -29,10 +29,11 @@ void options_read(char* const* environment, uint32_t count, bid_options_t* optio
     variable += PREFIX_LENGTH;
     keep(variable, "budget", &options->budget, &options->twice);
     keep(variable, "value", &options->value, &options->twice);
+    keep(variable, "quote", &options->quote, &options->twice);
     keep(variable, "query", &options->query, &options->twice);
   }
 }
 
 bool options_any(const bid_options_t* options) {
-  return options->budget || options->value || options->query;
+  return options->budget || options->value || options->quote || options->query;
 }

@@ -6,7 +6,7 @@
 #include "plugin/compat/slurm_api.h"
 
 typedef struct bid_options {
-  const char *budget, *value, *query;  // as given; NULL: not given
+  const char *budget, *value, *quote, *query;  // as given; NULL: not given
   bool twice;  // one of them came more than once: somebody wrote the environment by hand
   bool in_closed_comment;  // a bid in --comment while the market is not open
   bool endless;            // the environment has more entries than any client makes

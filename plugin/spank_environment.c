@@ -14,6 +14,8 @@ static const char* const option_names[OPTIONS] = {"BUDGET", "VALUE"};
 static const char* const option_variables[OPTIONS] = {
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_value"};
+// A row of a menu is for one job: no variable of the user's names it.
+static const char* const quote_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote";
 static const char* const programs[PROGRAMS] = {"sbatch", "salloc", "srun"};
 static const char* const prefixes[PROGRAMS] = {"SBATCH", "SALLOC", "SLURM"};
 
@@ -22,6 +24,7 @@ static const char* const prefixes[PROGRAMS] = {"SBATCH", "SALLOC", "SLURM"};
 static void forget_outer_bid(void) {
   if (!getenv("SLURM_JOB_ID")) return;
   for (int option = 0; option < OPTIONS; option++) unsetenv(option_variables[option]);
+  unsetenv(quote_variable);
 }
 
 static void read_variable(const char* prefix, int option) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The options --budget and --value of sbatch, salloc and srun. They travel in the job's SPANK
+// The options --budget, --value and --quote of sbatch, salloc and srun. They travel in the job's SPANK
 // environment; here only their shape is checked, so that a slip is answered at once. slurmctld
 // judges them again.
 #define _GNU_SOURCE  // program_invocation_short_name
@@ -72,11 +72,29 @@ static int take_value(int value, const char* text, int remote) {
   return ESPANK_BAD_ARG;
 }
 
+// "7f3a:3" or "7f3a:3,later": letters and digits, a row, and a word.
+static int take_quote(int value, const char* text, int remote) {
+  const char* colon = text ? strchr(text, ':') : NULL;
+  size_t digits = 0;
+
+  (void)value;
+  if (remote) return ESPANK_SUCCESS;
+  if (colon && colon != text && strlen(text) <= LONGEST) {
+    while (isdigit((unsigned char)colon[1 + digits])) digits++;
+    if (digits > 0 && (!colon[1 + digits] || !strcmp(colon + 1 + digits, ",later")))
+      return ESPANK_SUCCESS;
+  }
+  slurm_error("market: --quote takes MENU:ROW or MENU:ROW,later of smarket menu, such as 7f3a:3");
+  return ESPANK_BAD_ARG;
+}
+
 static struct spank_option options[] = {
     {"budget", "CREDITS", "most the job may cost, in credits (market)", 1, 0, take_budget},
     {"value", "MAX:DROP:ZERO",
      "worth of the job: MAX credits, falling after DROP, nothing after ZERO (market)", 1, 0,
      take_value},
+    {"quote", "MENU:ROW[,later]", "take this row of a menu that smarket menu showed (market)", 1, 0,
+     take_quote},
 };
 
 // sbatch and salloc do not read a static table of options, so they are registered in every context.

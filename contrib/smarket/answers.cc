@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "contrib/smarket/menu_text.h"
 #include "core/util/slurm_time.h"
 #include "core/words/phrases.h"
 
@@ -175,6 +179,22 @@ int show_answer(const Common& common, const Result<Json>& answer) {
 
 int show_quotes(const Common& common, const Result<Json>& answer) {
   return show_each(common, answer, quote_text);
+}
+
+int show_menu(const Common& common, const Result<Json>& answer, const std::string& svg) {
+  if (!answer) return complain(answer.error());
+  const Time now = std::time(nullptr);
+  if (!svg.empty()) {
+    std::ofstream file(svg);
+    file << menu_svg(*answer, now);
+    if (!file.flush()) return complain({fmt::format("--svg: {}: {}", svg, std::strerror(errno))});
+  }
+  if (common.json) {
+    print_json(*answer);
+  } else {
+    fmt::print("{}", menu_text(*answer, now));
+  }
+  return kSuccess;
 }
 
 int show_prices(const Common& common, const Result<Json>& answer) {

@@ -19,6 +19,7 @@ struct CommandLine {
   MoneyArguments money;
   RefundArguments refund;
   QuoteArguments quote;
+  MenuArguments menu;
   RebidArguments rebid;
   SimulateArguments simulate;
   std::string name, job, partition, mechanism, file = "-";
@@ -122,18 +123,35 @@ void add_size_options(CLI::App* verb, SizeArguments& size) {
   verb->add_flag("--exclusive", size.exclusive, "Whole nodes");
 }
 
+void add_job_options(CLI::App* verb, QuoteArguments& job) {
+  add_size_options(verb, job.size);
+  verb->add_option("-t,--time", job.time_limit, "Time limit")->envname("SBATCH_TIMELIMIT");
+  verb->add_option("-p,--partition", job.partition, "Partition")->envname("SBATCH_PARTITION");
+  verb->add_option("-q,--qos", job.qos, "QOS")->envname("SBATCH_QOS");
+  verb->add_option("-A,--account", job.account, "Account")->envname("SBATCH_ACCOUNT");
+  verb->add_option("--deadline", job.deadline, "To be done by this time");
+}
+
+void add_menu_verb(CLI::App& app, CommandLine& line) {
+  constexpr std::int64_t kMostRows = 200;
+  CLI::App* verb = add_verb(app, "menu", "By when a job can be done at which price");
+  add_job_options(verb, line.menu.job);
+  verb->add_option("--budget", line.menu.budget,
+                   "What the job is worth, by --deadline if that is given");
+  verb->add_option("--value", line.menu.value, "What it is worth, as MAX:DROP:ZERO");
+  verb->add_option("--rows", line.menu.rows, "So many rows at most")
+      ->check(CLI::Range(std::int64_t{1}, kMostRows));
+  verb->add_option("--svg", line.menu.svg, "Write a picture of the menu into this file");
+  choose(verb, line, [&line] { return menu(line.common, line.menu); });
+}
+
 void add_market_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* quote_verb = add_verb(app, "quote", "What a job would cost, and when it would run");
-  QuoteArguments& quoted = line.quote;
-  add_size_options(quote_verb, quoted.size);
-  quote_verb->add_option("-t,--time", quoted.time_limit, "Time limit")->envname("SBATCH_TIMELIMIT");
-  quote_verb->add_option("-p,--partition", quoted.partition, "Partition")
-      ->envname("SBATCH_PARTITION");
-  quote_verb->add_option("-q,--qos", quoted.qos, "QOS")->envname("SBATCH_QOS");
-  quote_verb->add_option("-A,--account", quoted.account, "Account")->envname("SBATCH_ACCOUNT");
-  quote_verb->add_option("-b,--begin", quoted.begin, "Not before this time");
-  quote_verb->add_option("--deadline", quoted.deadline, "To be done by this time");
+  add_job_options(quote_verb, line.quote);
+  quote_verb->add_option("-b,--begin", line.quote.begin, "Not before this time");
   choose(quote_verb, line, [&line] { return quote(line.common, line.quote); });
+
+  add_menu_verb(app, line);
 
   CLI::App* why_verb = add_verb(app, "why", "Why a job waits, and what it costs");
   why_verb->add_option("JOBID", line.job, "The job, or ARRAY_TASK")->required();

@@ -82,6 +82,22 @@ Result<nlohmann::json> quote_query(const QuoteArguments& arguments) {
   return query;
 }
 
+/// The deadline says by when a budget is owed and leaves the menu as it is.
+Result<nlohmann::json> menu_query(const MenuArguments& arguments) {
+  if (!arguments.budget.empty() && !arguments.value.empty())
+    return fail("give --budget or --value, not both");
+  if (arguments.budget.empty() && !arguments.job.deadline.empty())
+    return fail("--deadline: only with --budget");
+  auto query = quote_query(arguments.job);
+  if (!query) return query;
+  (*query)["verb"] = "menu";
+  (*query)["by"] = std::exchange((*query)["deadline"], "");
+  (*query)["rows"] = arguments.rows;
+  if (!arguments.budget.empty()) (*query)["budget"] = arguments.budget;
+  if (!arguments.value.empty()) (*query)["value"] = arguments.value;
+  return query;
+}
+
 Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
   const auto job = job_name_of(arguments.job);
   if (!job) return tl::make_unexpected(job.error());
@@ -106,6 +122,11 @@ Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
 int quote(const Common& common, const QuoteArguments& arguments) {
   const auto query = quote_query(arguments);
   return query ? show_quotes(common, ask_market(*query)) : complain(query.error());
+}
+
+int menu(const Common& common, const MenuArguments& arguments) {
+  const auto query = menu_query(arguments);
+  return query ? show_menu(common, ask_market(*query), arguments.svg) : complain(query.error());
 }
 
 int prices(const Common& common, const std::string& partition) {

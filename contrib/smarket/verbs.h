@@ -31,6 +31,12 @@ struct QuoteArguments {
   std::string time_limit, begin, deadline, partition, account, qos;
 };
 
+struct MenuArguments {
+  QuoteArguments job;
+  std::string budget, value, svg;
+  std::int64_t rows = 0;  ///< 0: as market.conf says
+};
+
 struct RebidArguments {
   std::string job, budget, value;
 };
@@ -63,6 +69,7 @@ int refund(const Common& common, const RefundArguments& arguments);
 
 // market_verbs.cc: answered by the market in slurmctld.
 int quote(const Common& common, const QuoteArguments& arguments);
+int menu(const Common& common, const MenuArguments& arguments);
 int why(const Common& common, const std::string& job);
 int prices(const Common& common, const std::string& partition);
 int show_markets(const Common& common);

@@ -33,6 +33,7 @@ constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr std::size_t kLongestSeed = 256;
 constexpr const char* kQos = "qos";  // Slurm takes its names without regard to case
 constexpr Time kMostSlots = 100'000;
+constexpr std::uint32_t kMostPairs = 200;  // a menu takes time with their cube
 
 template <class Enum>
 using Name = std::pair<const char*, Enum>;
@@ -215,7 +216,11 @@ void read_contracts(Section& root, MarketSettings& config) {
       {{"site", ContractFloor::kSite}, {"none", ContractFloor::kNone}}};
   auto contracts = root.group("contracts");
   if (!contracts) return;
-  contracts->choice<ContractFloor>("floor", kFloors, config.contract_floor);
+  contracts->choice<ContractFloor>("floor", kFloors, config.contracts.floor);
+  contracts->integer("pairs", 2, kMostPairs, config.contracts.pairs);
+  contracts->integer("rows", 1, kMostPairs, config.contracts.rows);
+  contracts->duration("epoch", kMinute, kDay, config.contracts.epoch);
+  contracts->integer("minimum", 1, 1'000'000, config.contracts.minimum);
   contracts->refuse_unknown_keys();
 }
 
@@ -239,6 +244,7 @@ void read_planning(Section& root, MarketSettings& config, Config* all_markets) {
                     fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
   }
   planning->duration("auction_period", 1, kHour, config.auction_period);
+  planning->duration("quote_hold", kMinute, kHour, config.quote_hold);
   if (all_markets != nullptr)
     planning->integer("interval_ms", 100, 60'000, all_markets->interval_ms);
   planning->refuse_unknown_keys();

@@ -69,6 +69,15 @@ struct Ends {
       EndRule::kRefund;  ///< ended after the promised completion through no fault of the job
 };
 
+/// Of the mechanism contracts.
+struct Contracts {
+  ContractFloor floor = ContractFloor::kSite;  ///< whether contracts keep to floor_price
+  std::uint32_t pairs = 100;                   ///< replicas and surrogates of a menu
+  std::uint32_t rows = 8;                      ///< shown of a menu
+  Time epoch = 3600;                           ///< seconds for which a draw holds
+  std::uint32_t minimum = 50;  ///< bids from which types are learned; with fewer, types are made up
+};
+
 /// One market: some partitions, one rule, its own prices and plans.
 struct MarketSettings {
   std::string name = "market";
@@ -88,8 +97,8 @@ struct MarketSettings {
   std::vector<TresWeight> weights = {{"cpu", 1.0}};
   double floor_price = 0.1;  ///< credits per billing-hour
   double cap_price = 1.0;
-  double fixed_price = 0.1;                             ///< first_fit, on_demand
-  ContractFloor contract_floor = ContractFloor::kSite;  ///< whether contracts keep to floor_price
+  double fixed_price = 0.1;  ///< first_fit, on_demand
+  Contracts contracts;
   double late_penalty =
       0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
 
@@ -111,6 +120,7 @@ struct MarketSettings {
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
   Time auction_period = 10;       ///< seconds between two auctions over the live bids
+  Time quote_hold = 600;          ///< seconds for which a menu's prices hold
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";

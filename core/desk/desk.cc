@@ -35,6 +35,8 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     result = failure("the market is not available now; see slurmctld's log or smarket check");
   } else if (verb == "quote") {
     result = query_quote(ask, asker, now);
+  } else if (verb == "menu") {
+    result = query_menu(ask, asker, now);
   } else if (verb == "why") {
     result = query_why(ask, asker, now);
   } else if (verb == "prices") {

@@ -27,6 +27,16 @@ class Desk {
 
  private:
   using Json = nlohmann::ordered_json;
+  /// What a question about prices is about.
+  struct Asked {
+    Request request;
+    Time deadline = 0;          ///< as it was given; 0: none
+    std::string account;        ///< who would pay; "": nobody that the asker may spend from or see
+    std::string account_error;  ///< why the asker may not spend from it, or none is named
+  };
+  Result<Asked> read_request(const std::string& named_partition, const Json& ask,
+                             const market_submission_t& asker, Time now);
+  Json query_menu(const Json& ask, const market_submission_t& asker, Time now);
   Json quote_in(const std::string& named_partition, const Json& ask,
                 const market_submission_t& asker, Time now);
   Json query_quote(const Json& ask, const market_submission_t& asker, Time now);

@@ -89,48 +89,58 @@ Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time n
       ask, [&](const std::string& partition) { return quote_in(partition, ask, asker, now); });
 }
 
-Json Desk::quote_in(const std::string& named_partition, const Json& ask,
-                    const market_submission_t& asker, Time now) {
+Result<Desk::Asked> Desk::read_request(const std::string& named_partition, const Json& ask,
+                                       const market_submission_t& asker, Time now) {
+  Asked asked;
   const auto partition = admission_.check_partition(named_partition);
-  if (!partition) return failure(partition.error().text);
+  if (!partition) return tl::unexpected(partition.error());
   const auto limit =
       admission_.check_time_limit(static_cast<std::uint32_t>(std::min<std::uint64_t>(
                                       (number_of(ask, "time_limit_s") + 59) / 60, UINT32_MAX)),
                                   **partition);
-  if (!limit) return failure(limit.error().text);
-  Request request;
+  if (!limit) return tl::unexpected(limit.error());
+  Request& request = asked.request;
   request.partition = (*partition)->name;
   request.qos = lower_case(ask.contains("qos") ? text_of(ask, "qos") : or_empty(asker.qos));
   request.duration = *limit;
-  Time begin = 0, deadline = 0;
-  for (const auto& [key, time] : {std::pair{"begin", &begin}, std::pair{"deadline", &deadline}}) {
+  Time begin = 0;
+  for (const auto& [key, time] :
+       {std::pair{"begin", &begin}, std::pair{"deadline", &asked.deadline}}) {
     const std::string text = text_of(ask, key);
     if (text.empty()) continue;
     const auto parsed = parse_time(text, now);
-    if (!parsed)
-      return failure(fmt::format("--{}={}: {}", key, printable(text), parsed.error().text));
+    if (!parsed) return fail(fmt::format("--{}={}: {}", key, printable(text), parsed.error().text));
     *time = *parsed;
   }
-  if (auto window = admission_.check_window(request, begin, deadline, now); !window)
-    return failure(window.error().text);
+  if (auto window = admission_.check_window(request, begin, asked.deadline, now); !window)
+    return tl::unexpected(window.error());
   SizeOptions size = size_of(ask);
   size.memory_named = names_memory(size);
   if (!size.memory_named) take_default_memory(asker.size, size);
   auto demand = site_.demand_for(size, request.partition);
-  if (!demand) return failure(demand.error().text);
+  if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
   if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
-    return failure(*misfit);
+    return fail(*misfit);
   bool chosen = false;
   const std::string named = lower_case(text_of(ask, "account"));
   const auto payer = admission_.check_account(named, asker, chosen);
-  std::string account = payer ? *payer : std::string();
-  if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named)) account = named;
-  Json answer = !site_.exchange_of(request).promises()
-                    ? auction_quote(request, account, now)
-                    : quote_table(request, deadline, account, now);
-  if (!named.empty() && account.empty() && answer["ok"] == true) {
-    answer["account_error"] = payer.error().text;
+  asked.account = payer ? *payer : std::string();
+  if (!payer) asked.account_error = payer.error().text;
+  if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named))
+    asked.account = named;
+  return asked;
+}
+
+Json Desk::quote_in(const std::string& named_partition, const Json& ask,
+                    const market_submission_t& asker, Time now) {
+  const auto asked = read_request(named_partition, ask, asker, now);
+  if (!asked) return failure(asked.error().text);
+  Json answer = !site_.exchange_of(asked->request).promises()
+                    ? auction_quote(asked->request, asked->account, now)
+                    : quote_table(asked->request, asked->deadline, asked->account, now);
+  if (!text_of(ask, "account").empty() && asked->account.empty() && answer["ok"] == true) {
+    answer["account_error"] = asked->account_error;
   }
   return answer;
 }

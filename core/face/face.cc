@@ -225,8 +225,8 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
 
 void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
                    market_answer_t* answer) {
-  const bool is_bid =
-      submission->budget != nullptr || submission->value != nullptr || submission->query != nullptr;
+  const bool is_bid = submission->budget != nullptr || submission->value != nullptr ||
+                      submission->quote != nullptr || submission->query != nullptr;
   std::uint64_t ticket = 0;
   *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr, nullptr};
   const bool is_open = with_market("market_submit", false, [&](market::LockedMarket& market) {

@@ -32,12 +32,15 @@ Answer again(const std::string& why) {
 }  // namespace
 
 Answer Admission::submit(const market_submission_t& submission, Time now) {
-  if (submission.budget == nullptr && submission.value == nullptr) return without_bid(submission);
+  if (submission.budget == nullptr && submission.value == nullptr && submission.quote == nullptr)
+    return without_bid(submission);
   if (!site_.ready()) return unavailable();
   const bool names_several = or_empty(submission.partition).find(',') != std::string_view::npos;
   auto draft = names_several ? check_several(submission, now) : check(submission, now);
   if (!draft) return refuse(draft.error().text);
   if (!site_.accounts.has_room_for(site_.jobs.live() + draft->tasks)) return no_room();
+  if (draft->row && site_.menus.in_use(submission.uid))
+    return again("a submission that is not a job yet takes a row of this menu: try again");
   if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
 }
@@ -162,13 +165,16 @@ Result<std::string> Admission::check_account(std::string_view named,
 
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
-  if (submission.budget != nullptr && submission.value != nullptr) {
-    return fail("give --budget or --value, not both");
+  const auto given = (submission.budget != nullptr) + (submission.value != nullptr) +
+                     (submission.quote != nullptr);
+  if (given > 1) return fail("give one of --budget, --value and --quote");
+  draft.texts = {std::string(or_empty(submission.budget)), std::string(or_empty(submission.value)),
+                 std::string(or_empty(submission.quote))};
+  if (submission.quote == nullptr) {
+    auto worth = parse_worth(draft.texts.budget, draft.texts.value);
+    if (!worth) return tl::unexpected(worth.error());
+    draft.bid.worth = *worth;
   }
-  draft.texts = {std::string(or_empty(submission.budget)), std::string(or_empty(submission.value))};
-  auto worth = parse_worth(draft.texts.budget, draft.texts.value);
-  if (!worth) return tl::unexpected(worth.error());
-  draft.bid.worth = *worth;
   if (submission.het) return fail("heterogeneous jobs cannot carry a bid");
   const auto partition = check_partition(or_empty(submission.partition));
   if (!partition) return tl::unexpected(partition.error());
@@ -199,6 +205,9 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   auto account = check_account(or_empty(submission.account), submission, draft.set_account);
   if (!account) return tl::unexpected(account.error());
   draft.bid.account = std::move(*account);
+  if (submission.quote != nullptr) {
+    if (auto taken = take_row(draft, submission, now); !taken) return tl::unexpected(taken.error());
+  }
   return draft;
 }
 
@@ -236,6 +245,7 @@ std::string waiting_text(const Draft& draft, std::size_t tasks, Money needed, Mo
 
 // Why the next task has no place at a price that the bid covers.
 std::string Admission::refusal_of(const Draft& draft, const Group& group, Time now) {
+  if (draft.row) return row_is_gone(draft, now);
   const Found& found = *group.missing;
   const auto placed = static_cast<std::uint32_t>(group.tasks.size());
   std::string text;
@@ -266,6 +276,11 @@ Answer Admission::decide(Draft draft, Time now) {
   Exchange& exchange = site_.exchange_of(request);
   if (exchange.is_worthless(draft.bid, now, now)) return refuse(worthless_text(draft.bid));
   Group group = exchange.place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
+  if (group.missing && draft.row && draft.row->name.later) {
+    group = place_later(draft, provisional.token, std::move(group), now);
+    provisional.bid = draft.bid;
+    provisional.texts = draft.texts;
+  }
   const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
@@ -287,7 +302,7 @@ Answer Admission::decide(Draft draft, Time now) {
   if (!refusal.empty() || (short_of_funds && !per_task))
     exchange.take_back(group, request, provisional.token);
   if (!refusal.empty()) {
-    if (!lacks_funds) site_.lessons.teach_refused(draft, needed, now);
+    if (!lacks_funds && !draft.row) site_.lessons.teach_refused(draft, needed, now);
     return refuse(refusal);
   }
   provisional.tasks = std::move(group.tasks);
@@ -305,11 +320,10 @@ std::string Admission::why_late(const Draft& draft, Time starts, Time now) const
 
 Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) {
   Money total, waiting, cheapest = provisional.tasks.front().terms.price;
-  Time starts = 0, ends = 0, free_after = provisional.tasks.front().terms.free_after;
+  Time starts = 0, ends = 0;
   std::uint32_t funded = 0;
   for (const auto& task : provisional.tasks) {
     cheapest = std::min(cheapest, task.terms.price);
-    free_after = std::min(free_after, task.terms.free_after);
     if (!task.funded) {
       waiting += task.terms.price;
       continue;
@@ -331,13 +345,14 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   note.markup = first.markup;
   // Should everything be forgotten before the tasks are seen, nobody pays too much.
   note.price = cheapest;
-  note.free_after = free_after;
+  note.ex_post = first.ex_post;
   note.start = first.start;
   note.end = first.promised_end;
   note.submitted = now;
   note.waiting = funded == 0;
   note.budget = draft.texts.budget;
   note.value = draft.texts.value;
+  note.quote = draft.texts.quote;
 
   Answer answer;
   // With tasks that must wait the whole array comes in held; the first pass lets the others go.
@@ -357,6 +372,13 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                     enough_text(total), site_.config.currency, account,
                     format_time_short(starts, now), format_time_short(ends, now),
                     why_late(draft, starts, now), there_is_text(site_.accounts.available(account)));
+    if (draft.row)
+      answer.text = fmt::format(
+          "accepted for {} {} ({}), row {} of menu {}, done by {}; if it is late you pay less, "
+          "never "
+          "more",
+          enough_text(total), site_.config.currency, account, draft.row->name.row,
+          draft.row->name.menu, format_time_short(ends, now));
     if (auto text = site_.exchange_of(draft.bid.request).acceptance(draft.bid, what, now))
       answer.text = std::move(*text);
   }
@@ -368,6 +390,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   const bool quiet = site_.config.quiet == Quiet::kAccepted && all_funded;
   answer.text = quiet ? "" : prefixed(answer.text);
   answer.ticket = provisional.ticket;
+  if (draft.row) site_.menus.use(draft.bid.uid, provisional.token);
   site_.jobs.keep_provisional(std::move(provisional));
   return answer;
 }

@@ -37,6 +37,10 @@ class Admission {
   Result<Draft> check_several(const market_submission_t& submission, Time now) const;
   Result<void> check_mix(const std::vector<std::string>& names) const;
   Draft cheapest(std::vector<Draft> drafts, Time now) const;
+  Result<void> take_row(Draft& draft, const market_submission_t& submission, Time now) const;
+  void take(Draft& draft, TakenRow row) const;
+  Group place_later(Draft& draft, const std::string& token, Group none, Time now);
+  std::string row_is_gone(const Draft& draft, Time now) const;
   Answer decide(Draft draft, Time now);
   std::string refusal_of(const Draft& draft, const Group& group, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);

@@ -86,6 +86,7 @@ void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_
       job.due.release && site_.exchange_of(provisional.bid.request).awards_nodes();
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
+  if (!provisional.texts.quote.empty()) site_.menus.used(provisional.bid.uid, token);
   if (done) site_.jobs.forget_provisional(token);
   job.agreed.bid.uid = seen.uid;
   if (job.phase != Phase::kConfirmed) {
@@ -101,6 +102,7 @@ void Confirmation::drop_provisional(const std::string& token) {
   const auto entry = site_.jobs.provisionals().find(token);
   if (entry == site_.jobs.provisionals().end()) return;
   Provisional& provisional = entry->second;
+  if (!provisional.texts.quote.empty()) site_.menus.give_back(provisional.bid.uid, token);
   for (std::size_t i = 0; i < provisional.tasks.size(); ++i) {
     const Provisional::Task& task = provisional.tasks[i];
     if (task.claimed) continue;
@@ -116,6 +118,7 @@ void Confirmation::drop_provisional(const std::string& token) {
 }
 
 void Confirmation::drop_provisionals(Time now) {
+  site_.menus.forget(now);
   for (const std::string& token : site_.jobs.take_gone(site_.pass_number, now))
     drop_provisional(token);
 }

@@ -69,8 +69,8 @@ void replan_missed(Site& site, Job& job, Time from, Time now) {
   }
   job.agreed.bid.request = request;
   site.exchange_of(job).place(job, std::move(*found.choice));
-  job.agreed.terms.promised_end =
-      job.agreed.terms.start + request.duration + site.exchange_of(request).settings.start_slack;
+  const Time slack = site.exchange_of(request).settings.start_slack;
+  job.agreed.terms.promise_anew(job.agreed.terms.start, request.duration + slack);
   job.cause = Cause::kNone;
   job.due.note = true;
 }

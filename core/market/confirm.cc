@@ -26,7 +26,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.price = job.agreed.terms.price;
   note.start = job.agreed.terms.start;
   note.end = job.agreed.terms.promised_end;
-  note.free_after = job.agreed.terms.free_after;
+  note.ex_post = job.agreed.terms.ex_post;
   note.markup = job.agreed.terms.markup;
   note.submitted = job.agreed.bid_made;
   note.waiting = job.phase == Phase::kWaiting || job.run.unbilled;
@@ -96,12 +96,11 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
 void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;
   job.agreed.bid.account = note.account;
-  job.agreed.texts = {note.budget, note.value};
+  job.agreed.texts = {note.budget, note.value, note.quote};
   job.agreed.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
   const auto worth = parse_worth(note.budget, note.value);
   job.agreed.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
-  job.agreed.terms =
-      Terms{note.price, note.start, note.end, note.rule, note.free_after, note.markup};
+  job.agreed.terms = Terms{note.price, note.start, note.end, note.rule, note.ex_post, note.markup};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.agreed.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
@@ -182,7 +181,7 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.agreed.lien = segment.quoted;
     old.agreed.lien_account = old.agreed.bid.account = segment.account;
     old.agreed.terms =
-        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism, 0,
+        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism, {},
               note.markup};
     old.agreed.bid.request.partition = segment.partition;
     if (!old.agreed.terms.auctioned()) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/market/menus.h"
 #include "core/market/offer.h"
 #include "core/market/sale.h"
 #include "core/mechanism/auction.h"
@@ -96,7 +97,8 @@ class Exchange {
   bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
 
   // ---- submissions
-  /// Places for the tasks of a draft, until one has none; they are booked where places are sold.
+  /// Places for the tasks of a draft, until one has none; they are booked where places are sold. With
+  /// a row of a menu: at the row's price, its start or the latest before that.
   virtual Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) = 0;
   void take_back(Group& group, const Request& request, const std::string& token);
   /// The whole draft placed and taken back; nothing when it would be refused. So an alternative

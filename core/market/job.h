@@ -11,6 +11,7 @@
 #include "core/market/node_wish.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
+#include "core/valuation/ex_post.h"
 #include "core/words/bid.h"
 
 namespace market {
@@ -21,12 +22,17 @@ struct Terms {
   Time start = 0;         ///< planned; moves when the job can start earlier or its place is lost
   Time promised_end = 0;  ///< completion promised at acceptance; 0: none, as in every auction
   std::string rule;       ///< name and version of the rule that made the price
-  /// The ex-post price of a late run: all until then, nothing after. 0: the rule `late` decides.
-  Time free_after = 0;
+  /// What a run that starts late owes of the price. None: the rule `late` decides.
+  std::optional<ExPost> ex_post{};
   std::string markup{};  ///< what multiplied the posted price, for people; empty: nothing
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }
+  /// The promise is made anew for `from`; `busy`: seconds from then to the completion.
+  void promise_anew(Time from, Time busy) {
+    promised_end = from + busy;
+    if (ex_post) ex_post->start = from;
+  }
 };
 
 /// What a run in an auction owes so far.
@@ -48,6 +54,7 @@ struct PreemptedRun {
 /// The texts of a bid, as they go into the job's note.
 struct BidTexts {
   std::string budget, value;
+  std::string quote{};  ///< "7f3a:3": `budget` is the price of that row of a menu
 };
 
 enum class Phase {

@@ -56,6 +56,8 @@ ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) co
   return record;
 }
 
+// A row of a menu was paid its price, which is below what it is worth: what is learned is the replica
+// that it was made for, or types would fall from epoch to epoch.
 // A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
 void Lessons::teach(Job& job, Time now) {
   if (job.agreed.taught || job.restart != 0 || site_.accounts.unwritten() > kMostUnwritten) return;
@@ -64,8 +66,16 @@ void Lessons::teach(Job& job, Time now) {
   const Money most =
       job.agreed.terms.price + std::max(Money(), site_.accounts.available(job.agreed.bid.account));
   record.id = confirmed_id(job);
-  record.bid.value = without_qos(site_.exchange_of(job).settings, job.agreed.bid.request,
-                                 std::min(worth_of(job.agreed.bid.worth), most).credits());
+  const MarketSettings& settings = site_.exchange_of(job).settings;
+  Money worth = worth_of(job.agreed.bid.worth);
+  if (!job.agreed.texts.quote.empty() && job.agreed.terms.ex_post) {
+    const ExPost& contract = *job.agreed.terms.ex_post;
+    worth = money_of(contract.type.front() * settings.rate_of(job.agreed.bid.request.partition));
+    record.bid.deadline =
+        std::max(record.bid.earliest + record.bid.duration,
+                 job.agreed.bid_made + static_cast<Time>(contract.shape->deadline(contract.type)));
+  }
+  record.bid.value = without_qos(settings, job.agreed.bid.request, std::min(worth, most).credits());
   record.accepted = true;
   record.price = job.agreed.terms.price;
   site_.accounts.record(std::move(record));

@@ -42,6 +42,17 @@ std::optional<Money> money_of(const Json& object, const char* key) {
   return money ? std::optional<Money>(*money) : std::nullopt;
 }
 
+// Notes of releases before "ex_post" tell until when all of the price was owed.
+ExPost all_until(Time free_after, const Note& note) {
+  const auto after_the_bid = [&note](Time time) {
+    return static_cast<double>(std::max<Time>(0, time - note.submitted));
+  };
+  return ExPost{job_class("hard_deadline"),
+                {1.0, after_the_bid(free_after)},
+                after_the_bid(note.end),
+                note.start};
+}
+
 // Notes are written for each job and each step of it: plain texts and times go without a tree of
 // JSON, to the same bytes.
 class NoteWriter {
@@ -105,11 +116,12 @@ std::string write_note(const Note& note) {
   }
   inner.add_number("start", note.start);
   inner.add_number("end", note.end);
-  if (note.free_after != 0) inner.add_number("free_after", note.free_after);
+  if (note.ex_post) inner.add("ex_post", note.ex_post->text());
   if (!note.markup.empty()) inner.add("markup", note.markup);
   inner.add_number("submitted", note.submitted);
   if (!note.budget.empty()) inner.add("budget", note.budget);
   if (!note.value.empty()) inner.add("value", note.value);
+  if (!note.quote.empty()) inner.add("quote", note.quote);
   if (note.run_start != 0) {
     inner.add_number("run_start", note.run_start);
     if (note.rate) {
@@ -161,12 +173,15 @@ std::optional<Note> read_note(std::string_view text) {
   note.rule = text_of(inner, "rule");
   note.budget = text_of(inner, "budget");
   note.value = text_of(inner, "value");
+  note.quote = text_of(inner, "quote");
   note.markup = text_of(inner, "markup");
   note.seats = text_of(inner, "seats");
   note.start = time_of(inner, "start");
   note.end = time_of(inner, "end");
-  note.free_after = time_of(inner, "free_after");
   note.submitted = time_of(inner, "submitted");
+  note.ex_post = ExPost::parse(text_of(inner, "ex_post"));
+  if (const Time free_after = time_of(inner, "free_after"); free_after != 0)
+    note.ex_post = all_until(free_after, note);
   note.run_start = time_of(inner, "run_start");
   note.ran = time_of(inner, "ran");
   note.accrued = amount_of(inner, "accrued");

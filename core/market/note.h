@@ -16,22 +16,23 @@
 #include <string_view>
 
 #include "core/market/node_wish.h"
+#include "core/valuation/ex_post.h"
 #include "core/words/bid.h"
 
 namespace market {
 
 struct Note {
   std::string token, account, rule;
-  Money price;          ///< accepted: the price; ended: what was quoted
-  Time start = 0;       ///< planned start
-  Time end = 0;         ///< promised completion
-  std::string markup;   ///< what multiplied the posted price, for people
-  Time free_after = 0;  ///< of a mechanism with an ex-post price, else 0
-  Time submitted = 0;   ///< when the bid was made; a sigmoid counts from here
-  std::string seats;    ///< the planned place, when it is short enough to be kept; see seats.h
-  Time run_start = 0;   ///< of the run that goes on, else 0; the next four are of this run
-  Time ran = 0;         ///< seconds for which it owes `accrued`
-  double accrued = 0;   ///< credits
+  Money price;                    ///< accepted: the price; ended: what was quoted
+  Time start = 0;                 ///< planned start
+  Time end = 0;                   ///< promised completion
+  std::string markup;             ///< what multiplied the posted price, for people
+  std::optional<ExPost> ex_post;  ///< what a run that starts late owes of the price
+  Time submitted = 0;             ///< when the bid was made; a sigmoid counts from here
+  std::string seats;   ///< the planned place, when it is short enough to be kept; see seats.h
+  Time run_start = 0;  ///< of the run that goes on, else 0; the next four are of this run
+  Time ran = 0;        ///< seconds for which it owes `accrued`
+  double accrued = 0;  ///< credits
   std::optional<double> rate;  ///< in an auction: credits per second since then
   bool awarded = false;        ///< it runs where the auction awarded it nodes
   bool waiting = false;
@@ -41,6 +42,7 @@ struct Note {
   bool keeps_price = false;      ///< ended by Slurm or an operator: a rerun costs what this run did
   std::uint32_t restart = 0;     ///< which run that was
   std::string budget, value;     ///< the bid as it was typed; one of them is empty
+  std::string quote;             ///< the row of a menu of which `budget` is the price
   Money charged, refunded;
 };
 

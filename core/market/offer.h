@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/market/menus.h"
 #include "core/market/starts.h"
 #include "core/market/state.h"
 
@@ -16,7 +17,7 @@ struct Choice {
   Time start = 0;
   Money price;
   Placement placement;
-  Time free_after = 0;  // as Terms::free_after
+  std::optional<ExPost> ex_post{};  // as Terms::ex_post
 };
 
 enum class Prefer { kCheapest, kEarliest, kValue };
@@ -57,7 +58,8 @@ struct Draft {
   std::uint32_t tasks = 1, throttle = 0;
   bool set_account = false, set_partition = false;
   bool held = false, array = false;
-  Time wanted_deadline = 0;  // as the user gave it; 0: none
+  Time wanted_deadline = 0;       // as the user gave it; 0: none
+  std::optional<TakenRow> row{};  // of the menu named in texts.quote
 };
 
 /// The tasks of a draft that have a place.
@@ -79,8 +81,9 @@ struct Bill {
   const char* state = "";
   Time elapsed = 0;
   bool ran = false, late = false;
-  bool own = false;      // the job's doing or its user's
-  bool is_void = false;  // it never began and costs nothing: the lien returns
+  bool own = false;               // the job's doing or its user's
+  bool is_void = false;           // it never began and costs nothing: the lien returns
+  std::optional<double> ex_post;  ///< part of a contract\'s price owed by a run that began late
   Money charged, refunded;
 };
 

@@ -192,7 +192,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     if (job.place.missed || job.place.retime) {  // Slurm was first: the promise begins with the run
       job.place.missed = job.place.retime = false;
       if (!job.agreed.terms.auctioned())
-        job.agreed.terms.promised_end = seen.start + job.agreed.bid.request.duration + slack;
+        job.agreed.terms.promise_anew(seen.start, job.agreed.bid.request.duration + slack);
     }
     job.place.booked = true;
     job.phase = Phase::kRunning;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/market/contract_rows.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
 #include "core/words/phrases.h"
@@ -21,10 +22,6 @@ struct Candidate {
   std::uint32_t index = 0;  // of the start in the price list
   auto operator<=>(const Candidate&) const = default;
 };
-
-Time free_after_of(const PriceList& list, std::size_t start) {
-  return list.free_after.empty() ? 0 : list.free_after[start];
-}
 
 }  // namespace
 
@@ -52,11 +49,10 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
   std::vector<Candidate> candidates;
   candidates.reserve(list.credits.size());
   for (std::size_t k = 0; k < list.credits.size(); ++k) {
-    if (!std::isfinite(list.credits[k])) continue;
     const Time start = start_of(k);
     if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
       continue;
-    const auto price = Money::from_credits(list.credits[k]);
+    const auto price = price_at(list, k);
     if (!price || (wish.limit && *price > *wish.limit)) continue;
     double score = static_cast<double>(price->micro());
     if (wish.prefer == Prefer::kEarliest) score = 0;
@@ -93,7 +89,7 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
                                                 wish.ignore);
     if (placement) {
       found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
-                            free_after_of(list, k)};
+                            ex_post_at(list, k, start)};
       break;
     }
     full.add(start, next_try(site_.cluster.bookings(), start, tried));
@@ -109,19 +105,18 @@ std::optional<Choice> PostedExchange::once_more(const Request& request, const Ch
   narrow.earliest = last.start;
   narrow.deadline = last.start + request.duration;
   const PriceList list = price_list(narrow, now);
-  if (list.credits.empty() || !std::isfinite(list.credits.front())) return std::nullopt;
-  const auto price = Money::from_credits(list.credits.front());
-  if (!price || *price != last.price) return std::nullopt;
+  if (list.credits.empty() || price_at(list, 0) != last.price) return std::nullopt;
   const Time end = last.start + request.duration + settings.start_slack;
   auto placement =
       site_.cluster.plan().place(request.demand.shape, request.partition, last.start, end);
   if (!placement) return std::nullopt;
-  return Choice{last.start, last.price, std::move(*placement), free_after_of(list, 0)};
+  return Choice{last.start, last.price, std::move(*placement), ex_post_at(list, 0, last.start)};
 }
 
 // Tasks are placed one after the other and booked at once, so each sees what its sisters took.
 Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, Wish wish,
                                   Time now) {
+  if (draft.row) return place_row(draft, token, now);
   const Bid& bid = draft.bid;
   const Request& request = bid.request;
   const Money available = site_.accounts.available(bid.account);
@@ -152,7 +147,7 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
                 last.start,
                 last.start + busy,
                 std::string(rule()),
-                found.choice->free_after,
+                found.choice->ex_post,
                 markup_of(*this, request)};
     if (funded) {
       site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
@@ -226,7 +221,7 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
                            found.choice->start,
                            found.choice->start + request.duration + settings.start_slack,
                            std::string(rule()),
-                           found.choice->free_after,
+                           found.choice->ex_post,
                            std::move(markup)};
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;

@@ -31,6 +31,8 @@ class PostedExchange final : public Exchange {
   void take_from(const Request& request, Time start, Time from) override {
     prices_->release(request, start, from);
   }
+  Group place_row(const Draft& draft, const std::string& token, Time now);
+  std::optional<Choice> place_by(const Contract& row, const Request& request, Time now) const;
   std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
   void keep_told(const Job& job, Found& found, Time now) const;
 

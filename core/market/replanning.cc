@@ -101,8 +101,8 @@ void Planner::replan_lost(Time now) {
         choice->start + job.agreed.bid.request.duration <= job.agreed.bid.request.deadline;
     site_.exchange_of(job).place(job, std::move(*choice));
     if (job.place.retime) {
-      job.agreed.terms.promised_end =
-          job.agreed.terms.start + job.agreed.bid.request.duration + settings.start_slack;
+      job.agreed.terms.promise_anew(job.agreed.terms.start,
+                                    job.agreed.bid.request.duration + settings.start_slack);
       job.place.retime = false;
     }
     if (job.place.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;

@@ -69,6 +69,16 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
   return ends.own;
 }
 
+// Late counts by the delay of the start alone, whoever ended the run then, from the time on that is
+// planned for starting up.
+std::optional<double> ex_post_share(const Job& job, const market_job_t& ended,
+                                    const MarketSettings& settings) {
+  const ExPost& contract = *job.agreed.terms.ex_post;
+  const Time late = ended.start - contract.start;
+  if (ended.start == 0 || job.place.missed || late <= settings.start_slack) return std::nullopt;
+  return contract.share(static_cast<double>(late));
+}
+
 std::string settled_note(const Job& job, Money charged, Money refunded) {
   Note note;
   note.settled = true;
@@ -85,6 +95,7 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
   note.submitted = job.agreed.bid_made;
   note.budget = job.agreed.texts.budget;
   note.value = job.agreed.texts.value;
+  note.quote = job.agreed.texts.quote;
   note.keeps_price = job.run.keeps_price;
   return write_note(note);
 }
@@ -184,11 +195,14 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
   EndRule rule = rule_of(settings.ends, ended, bill.ran,
                          job.run.preempted && job.run.preempted->for_own, bill.own);
-  bill.late = ended.state == MARKET_JOB_COMPLETED && !job.place.missed &&
-              job.agreed.terms.promised_end != 0 && ended.end > job.agreed.terms.promised_end &&
-              bill.elapsed <= limit;
-  const bool ex_post = bill.late && job.agreed.terms.free_after != 0;
-  if (bill.late && !ex_post) rule = settings.ends.late;
+  if (job.agreed.terms.ex_post) {
+    bill.ex_post = ex_post_share(job, ended, settings);
+  } else {
+    bill.late = ended.state == MARKET_JOB_COMPLETED && !job.place.missed &&
+                job.agreed.terms.promised_end != 0 && ended.end > job.agreed.terms.promised_end &&
+                bill.elapsed <= limit;
+  }
+  if (bill.late) rule = settings.ends.late;
 
   const bool auctioned = job.agreed.terms.auctioned();
   if (job.run.resettle) {
@@ -200,7 +214,7 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
     if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
     }
-    if (ex_post && ended.end > job.agreed.terms.free_after) bill.charged = Money();
+    if (bill.ex_post) bill.charged = money_of(bill.charged.credits() * *bill.ex_post);
     if (rule == EndRule::kRefund) bill.refunded = bill.charged;
   }
   const bool dropped = ended.state == MARKET_JOB_DEADLINE;  // which its bill tells by its state
@@ -220,7 +234,10 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   segment.refunded = bill.refunded;
   if (job.run.unbilled) segment.quoted = Money();
   segment.note = job.agreed.terms.markup;
-  if (bill.late) segment.note = segment.note.empty() ? "late" : "late, " + segment.note;
+  std::string how = bill.late ? "late" : "";
+  if (bill.ex_post) how = fmt::format("ex post × {:.3f}", *bill.ex_post);
+  if (!how.empty() && !segment.note.empty()) how += ", ";
+  segment.note = how + segment.note;
   if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;

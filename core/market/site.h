@@ -46,6 +46,7 @@ struct Site {
   std::size_t stocked_markets = 0;  ///< that have nodes
   bool in_pass = false;
   Lessons lessons{*this};
+  Menus menus;
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }

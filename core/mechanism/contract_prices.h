@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/mechanism/contract_draw.h"
+#include "core/mechanism/contracts.h"
 #include "core/mechanism/mechanism.h"
 #include "core/plan/deadline_scheduler.h"
 
@@ -17,18 +18,18 @@ namespace market {
 
 /// Price of each start = the cheapest contract of a menu that completes by then ("BIC pricing by
 /// replica-surrogate matching", section II): replicas and surrogates are drawn from the types of
-/// past bids, the same ones for all who ask within an hour, so the menu depends on nothing that the
+/// past bids, the same ones for all who ask within an epoch, so the menu depends on nothing that the
 /// bid at hand says about its worth; which row is taken tells the urgency. No price is below the
 /// site's floor, unless market.conf says contracts.floor = "none" (the paper's). Types are hard
-/// deadlines: credits per billing-hour, and delay in run times. Before there are past bids they lie
-/// between the price bounds. Completions come from the deadline scheduler, with what was sold as
-/// its backlog. A run that completes later than promised pays the ex-post price (eq. 2 and section
-/// III-C), which for hard deadlines is the whole price until the matched replica's deadline and
-/// nothing after it.
+/// deadlines: credits per billing-hour, and seconds beyond the time limit, so that the draw is the
+/// same for requests of any size and length. Unless there are enough past bids they lie between the
+/// price bounds. Completions come from the deadline scheduler, with what was sold as its backlog,
+/// all counted in the TRES of which the request takes the largest part of the market. A run that
+/// starts later than promised pays the ex-post price (eq. 2 and section III-C).
 class ContractMenuPrices final : public PostedPrice {
  public:
   explicit ContractMenuPrices(const MarketSettings& config);
-  std::string_view rule() const override { return "contracts/2"; }
+  std::string_view rule() const override { return "contracts/3"; }
   void update(const Capacity& capacity, Time now) override;
   PriceList prices(const Request& request, Time now) const override;
   void promise(const Request& request, Time start) override;
@@ -38,23 +39,21 @@ class ContractMenuPrices final : public PostedPrice {
  private:
   struct Sold {
     Time end = 0;
-    double cpus = 0;
-    bool operator<(const Sold& other) const {
-      return end != other.end ? end < other.end : cpus < other.cpus;
-    }
+    Tres tres;
   };
   const ContractDraw& draw(Time now) const;
+  Menu menu_for(const Request& request, double size, Time now) const;
   double billing(const Tres& tres) const;
-  ClusterLoad load(Time now) const;
-  std::vector<WaitingJob> backlog(Time now) const;
+  std::string scarcest(const Tres& tres) const;
+  ClusterLoad load(const std::string& good, Time now) const;
+  std::vector<WaitingJob> backlog(const std::string& good, Time now) const;
 
   MarketSettings config_;
-  double cpus_ = 0;
   std::set<std::string, std::less<>> names_;  ///< of the cluster's TRES
-  std::vector<RunningJob> busy_;
+  Capacity capacity_;
   std::multimap<Time, Sold> sold_;  ///< by start
   Draws draws_;
-  std::optional<KernelDensity> population_;  ///< of types: unit value, delay ÷ run time
+  std::optional<KernelDensity> population_;  ///< of types: unit value, seconds beyond the limit
   mutable Time drawn_epoch_ = -1;            ///< of `drawn_`
   mutable ContractDraw drawn_;
   std::unique_ptr<DeadlineScheduler> scheduler_;

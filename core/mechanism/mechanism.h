@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/valuation/ex_post.h"
 #include "core/words/bid.h"
 #include "core/words/past_bid.h"
 
@@ -32,9 +33,10 @@ struct PriceList {
   Time first_start = 0;
   Time slot = 60;
   std::vector<double> credits;
-  /// For each start: a run that completes after its promise is charged in full until then and
-  /// nothing after. Empty: the rule `late` of market.conf decides.
-  std::vector<Time> free_after;
+  /// For each start the contract that its price is of, an index into `contracts`; their `start` is
+  /// not filled in. Empty: of a late run the rule `late` of market.conf decides.
+  std::vector<std::uint32_t> contract_of;
+  std::vector<ExPost> contracts;
 };
 
 /// What every mechanism has. One thread at a time calls it; the façade holds its lock.

@@ -170,12 +170,13 @@ typedef struct market_submission {
   market_accounts_t coordinated; /* of a query: accounts whose coordinator the user is */
   uint32_t time_limit_min;
   int64_t begin, deadline;
-  uint32_t array_tasks;               /* 0: not an array */
-  uint32_t array_throttle;            /* tasks that may run at a time; 0: all */
-  bool het;                           /* a component of a heterogeneous job */
-  bool held;                          /* submitted with --hold */
-  bool interactive;                   /* salloc or srun: no script */
-  const char *budget, *value, *query; /* option texts exactly as they came in the environment */
+  uint32_t array_tasks;    /* 0: not an array */
+  uint32_t array_throttle; /* tasks that may run at a time; 0: all */
+  bool het;                /* a component of a heterogeneous job */
+  bool held;               /* submitted with --hold */
+  bool interactive;        /* salloc or srun: no script */
+  const char *budget, *value, *quote,
+      *query; /* option texts exactly as they came in the environment */
 } market_submission_t;
 
 typedef struct market_answer {

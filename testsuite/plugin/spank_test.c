@@ -8,7 +8,7 @@
 #include "testsuite/plugin/fakes.h"
 #include "testsuite/plugin/tests.h"
 
-enum { BUDGET, VALUE, OPTIONS };
+enum { BUDGET, VALUE, QUOTE, OPTIONS };
 static struct spank_option registered[OPTIONS];
 static int registered_count, remote;
 
@@ -41,11 +41,12 @@ static int start(void** state) {
   return init(NULL, 0, NULL) == ESPANK_SUCCESS ? 0 : -1;
 }
 
-static void both_options_are_offered_with_help(void** state) {
+static void all_options_are_offered_with_help(void** state) {
   (void)state;
   assert_int_equal(registered_count, OPTIONS);
   assert_string_equal(registered[BUDGET].name, "budget");
   assert_string_equal(registered[VALUE].name, "value");
+  assert_string_equal(registered[QUOTE].name, "quote");
   for (int i = 0; i < OPTIONS; i++) {
     assert_int_equal(registered[i].has_arg, 1);
     assert_true(strlen(registered[i].usage) > 10);
@@ -78,6 +79,17 @@ static void values_are_credits_and_two_durations(void** state) {
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(VALUE, bad[i], ESPANK_BAD_ARG);
 }
 
+static void quotes_are_a_menu_and_a_row(void** state) {
+  (void)state;
+  static const char* const good[] = {"7f3a:3", "7f3a:12,later", "0:1"};
+  static const char* const bad[] = {"",        "7f3a",    "7f3a:",         ":3",
+                                    "7f3a:3x", "7f3a:-1", "7f3a:3,sooner", "7f3a:3,later "};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    expect(QUOTE, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(QUOTE, bad[i], ESPANK_BAD_ARG);
+  expect(QUOTE, NULL, ESPANK_BAD_ARG);
+}
+
 static void on_the_node_nothing_is_judged(void** state) {
   (void)state;
   assert_int_equal(registered[BUDGET].cb(0, "junk", 1), ESPANK_SUCCESS);
@@ -89,15 +101,18 @@ static int init_again(void* plugin) {
 }
 
 static void the_bid_of_the_job_around_is_forgotten(void** state) {
-  static const char name[] = "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget";
-  setenv(name, "5", 1);
-  unsetenv("SLURM_JOB_ID");
-  init_again(*state);
-  assert_non_null(getenv(name));
-  setenv("SLURM_JOB_ID", "1", 1);
-  init_again(*state);
-  assert_null(getenv(name));
-  unsetenv("SLURM_JOB_ID");
+  static const char* const names[] = {"SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote"};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    setenv(names[i], "5", 1);
+    unsetenv("SLURM_JOB_ID");
+    init_again(*state);
+    assert_non_null(getenv(names[i]));
+    setenv("SLURM_JOB_ID", "1", 1);
+    init_again(*state);
+    assert_null(getenv(names[i]));
+    unsetenv("SLURM_JOB_ID");
+  }
 }
 
 #define BUDGET_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget"
@@ -173,9 +188,10 @@ static void misspelt_variables_are_named(void** state) {
 
 int run_spank_tests(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(both_options_are_offered_with_help, start),
+      cmocka_unit_test_setup(all_options_are_offered_with_help, start),
       cmocka_unit_test_setup(budgets_are_decimal_credits, start),
       cmocka_unit_test_setup(values_are_credits_and_two_durations, start),
+      cmocka_unit_test_setup(quotes_are_a_menu_and_a_row, start),
       cmocka_unit_test_setup(on_the_node_nothing_is_judged, start),
       cmocka_unit_test_setup(the_bid_of_the_job_around_is_forgotten, start),
       cmocka_unit_test_setup(each_command_reads_its_own_variables, start),

@@ -572,7 +572,7 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
   sed '/^\.SH SIZES/,/^\.SH OTHER/d; s/\\//g; s/^\.[A-Z]* *//; s/f[BIR]//g' "$PAGES/smarket.1" | options_in > "$page"
   {
     smarket --help
-    for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote why \
+    for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu why \
       prices rebid check solve; do
       # shellcheck disable=SC2086
       smarket $verb --help

@@ -112,14 +112,14 @@ TEST(Config, TheSeedIsNeverSaid) {
 
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
-mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted";
+mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; pairs = 20; rows = 5; epoch = "0:30:00"; minimum = 7; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
   boot_fail = "charge"; preempted = "charge"; deadline = "charge"; late = "free"; };
 prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75"; late_penalty = "0.05";
   weights = ( { tres = "gres/gpu:a100"; weight = "60"; }, { tres = "gres/gpu"; weight = "8"; } ); };
-planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; };
+planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; quote_hold = "0:02:00"; };
 predictor = { method = "lp"; cycle = "1-0"; history = "2-0"; };
 virtual_resources = ( { tres = "virtual/rack"; amount = "2.5"; } );
 configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2"; } );
@@ -129,7 +129,12 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   ASSERT_TRUE(config) << config.error().text;
   EXPECT_EQ(config->mechanism, "on_demand");
   EXPECT_EQ(config->seed, "a secret");
-  EXPECT_EQ(config->contract_floor, ContractFloor::kNone);
+  EXPECT_EQ(config->contracts.floor, ContractFloor::kNone);
+  EXPECT_EQ(config->contracts.pairs, 20u);
+  EXPECT_EQ(config->contracts.rows, 5u);
+  EXPECT_EQ(config->contracts.epoch, 1800);
+  EXPECT_EQ(config->contracts.minimum, 7u);
+  EXPECT_EQ(config->quote_hold, 120);
   EXPECT_EQ(config->currency, "SU");
   EXPECT_EQ(config->unbid, UnbidJobs::kRefuse);
   EXPECT_EQ(config->on_error, OnError::kUnbilled);

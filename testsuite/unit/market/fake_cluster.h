@@ -56,7 +56,7 @@ struct FakeReservation {
 
 /// What a test submits; the rest has useful defaults.
 struct Ask {
-  std::string budget, value, account = "physics";
+  std::string budget, value, quote, account = "physics";
   std::uint32_t cpus = 1, limit_min = 60, array = 0, throttle = 0, uid = 0;
   Time begin = 0, deadline = 0, runtime = 0;
   bool held = false;

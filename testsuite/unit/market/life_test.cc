@@ -72,39 +72,54 @@ TEST(Life, QuoteWithoutMemoryCountsTheDefault) {
   EXPECT_EQ(billing(R"(,"mem_per_cpu_mb":1024)"), 1 + 1);
 }
 
-// Contracts' ex-post price (eq. 2 and section III-C) for a replica with a hard deadline.
+// Contracts' ex-post price (eq. 2 and section III-C): late counts by the start alone, beyond
+// start_slack, whoever ended the run then.
 TEST(Life, ALateRunPaysItsExPostPrice) {
-  World world("mechanism = \"contracts\";\n");
+  World world("mechanism = \"contracts\"; planning = { start_slack = \"0:10\"; };\n");
   ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
   world.sync();
-  const Time promised = kStart + 3600, free_after = kStart + 5400;
   std::uint32_t id = 1000;
-  const auto charged = [&](Time end, const std::string& condition) {
+  const auto charged = [&](Time late, const std::string& condition,
+                           int state = MARKET_JOB_COMPLETED) {
     const std::string note = fmt::format(
-        R"({{"market":{{"token":"t{}","account":"physics","price":"5.00","start":{},"end":{},{}"rule":"contracts/1","budget":"9"}}}})",
-        id, kStart, promised, condition);
+        R"({{"market":{{"token":"t{}","account":"physics","price":"3.580921","rule":"contracts/3","start":{},"end":{},{}"submitted":{},"budget":"9"}}}})",
+        id, kStart + 60, kStart + 130, condition, kStart);
     market_job_t ended{};
     ended.job_id = id++;
     ended.array_task_id = UINT32_MAX;
-    ended.state = MARKET_JOB_COMPLETED;
+    ended.state = state;
     ended.submit = kStart;
-    ended.start = end - 1800;
-    ended.end = end;
-    ended.time_limit_min = 60;
+    ended.start = kStart + 60 + late;
+    ended.end = ended.start + 60;
+    ended.time_limit_min = 1;
     ended.user = "root";
     ended.note = note.c_str();
-    world.now = std::max(world.now, end);
+    world.now = std::max(world.now, ended.end);
     const auto settled = world.market().job_ended(ended, world.now);
     const auto bill = read_note(settled.value_or(EndTexts{}).note);
     return bill ? (bill->charged - bill->refunded).to_string() : "no bill";
   };
-  const std::string condition = fmt::format(R"("free_after":{},)", free_after);
-  EXPECT_EQ(charged(promised, condition), "5.00");
-  EXPECT_EQ(charged(promised + 1, condition), "5.00");
-  EXPECT_EQ(charged(free_after, condition), "5.00");
-  EXPECT_EQ(charged(free_after + 1, condition), "0.00");
-  EXPECT_EQ(charged(promised, ""), "5.00");
-  EXPECT_EQ(charged(promised + 1, ""), "0.00");  // the rule `late`: refunded
+  // The replica (100, 100 s, 200 s), promised at 120 s: 3.58092114 becomes 1.90411429 at 150 s.
+  const std::string sigmoid =
+      fmt::format(R"("ex_post":"sigmoid 120 {} 100 100 200",)", kStart + 60);
+  EXPECT_EQ(charged(0, sigmoid), "3.580921");
+  EXPECT_EQ(charged(10, sigmoid), "3.580921");
+  EXPECT_EQ(charged(30, sigmoid), "1.904114");
+  EXPECT_EQ(charged(30, sigmoid, MARKET_JOB_FAILED), "1.904114");
+  EXPECT_EQ(charged(30, sigmoid, MARKET_JOB_TIMEOUT), "1.904114");
+  EXPECT_EQ(charged(30, sigmoid, MARKET_JOB_CANCELLED), "1.904114");
+  EXPECT_EQ(charged(30, sigmoid, MARKET_JOB_NODE_FAIL), "0.00");
+  EXPECT_EQ(charged(100'000, sigmoid), "0.00");
+  // A hard deadline of 150 s.
+  const std::string hard = fmt::format(R"("ex_post":"hard_deadline 120 {} 7 150",)", kStart + 60);
+  EXPECT_EQ(charged(30, hard), "3.580921");
+  EXPECT_EQ(charged(31, hard), "0.00");
+  // Of an older release: all until then.
+  const std::string older = fmt::format(R"("free_after":{},)", kStart + 160);
+  EXPECT_EQ(charged(30, older), "3.580921");
+  EXPECT_EQ(charged(31, older), "0.00");
+  EXPECT_EQ(charged(0, ""), "3.580921");
+  EXPECT_EQ(charged(11, ""), "0.00");  // the rule `late`: refunded
 }
 
 TEST(Life, LienRaceT2) {

@@ -135,9 +135,13 @@ class MixedWorld {
            rule.starts_with("fifo");
   }
 
+  static bool is_late(const ledger::Segment& bill) {
+    return bill.note.starts_with("late") || bill.note.starts_with("ex post");
+  }
+
   // What a run owes at least when its user chose how it ended.
   void check_own_end(const ledger::Segment& bill, const Worth& worth, const OwnEnd& end) {
-    if (!end.policy.own_is_charged || bill.quoted == Money() || bill.note == "late") return;
+    if (!end.policy.own_is_charged || bill.quoted == Money() || is_late(bill)) return;
     // Where a crash lost that the bid was sold anew, its row still tells the first sale.
     if (end.rule != bill.mechanism) return;
     const bool posted = !is_auctions(bill.mechanism);

@@ -245,11 +245,12 @@ std::string as_json(const Note& note) {
   if (note.settled) inner["restart"] = note.restart;
   inner["start"] = note.start;
   inner["end"] = note.end;
-  if (note.free_after != 0) inner["free_after"] = note.free_after;
+  if (note.ex_post) inner["ex_post"] = note.ex_post->text();
   if (!note.markup.empty()) inner["markup"] = note.markup;
   inner["submitted"] = note.submitted;
   if (!note.budget.empty()) inner["budget"] = note.budget;
   if (!note.value.empty()) inner["value"] = note.value;
+  if (!note.quote.empty()) inner["quote"] = note.quote;
   if (note.run_start != 0) {
     inner["run_start"] = note.run_start;
     if (note.rate) {
@@ -285,12 +286,17 @@ TEST(Note, IsJsonWhateverItsTextsHold) {
     note.seats = text();
     note.budget = text();
     note.value = text();
+    note.quote = text();
     note.price = Money::from_micro(random());
     note.charged = Money::from_micro(random());
     note.refunded = Money::from_micro(random() % 1000);
     note.start = static_cast<Time>(random()) - 1000;
     note.end = coin() ? 0 : static_cast<Time>(random());
-    note.free_after = coin() ? 0 : static_cast<Time>(random());
+    if (coin())
+      note.ex_post = ExPost{job_class("hard_deadline"),
+                            {amount(), amount()},
+                            amount(),
+                            static_cast<Time>(1 + random() % 9999)};
     note.submitted = random();
     note.run_start = coin() ? 0 : static_cast<Time>(random());
     note.ran = random() % 9999;

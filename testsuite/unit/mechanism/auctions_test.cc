@@ -171,7 +171,7 @@ TEST(DvaAuction, AsksWhatTheOwnersAsk) {
 
 TEST(ContractMenuPrices, FallWithTimeAndAreFreeOnAnIdleCluster) {
   Config config;
-  config.contract_floor = ContractFloor::kNone;
+  config.contracts.floor = ContractFloor::kNone;
   ContractMenuPrices prices(config);
   prices.update(of_cpus(16), kNow);
   Request request;
@@ -203,7 +203,7 @@ TEST(Table, EveryNameMakesAMechanismOfThatName) {
   for (const std::string& name : names) {
     Config config;
     config.mechanism = name;
-    EXPECT_EQ((*make_mechanism(config))->rule(), name + (name == "contracts" ? "/2" : "/1"));
+    EXPECT_EQ((*make_mechanism(config))->rule(), name + (name == "contracts" ? "/3" : "/1"));
   }
   EXPECT_FALSE(add_mechanism("era", nullptr));
 }

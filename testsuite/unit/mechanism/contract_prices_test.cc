@@ -18,7 +18,7 @@ Config config_with(ContractFloor floor, const std::string& seed = "seed") {
   Config config;
   config.mechanism = "contracts";
   config.seed = seed;
-  config.contract_floor = floor;
+  config.contracts.floor = floor;
   config.floor_price = 0.5;
   config.cap_price = 10;
   return config;
@@ -103,6 +103,44 @@ TEST(ContractDraw, IsTheSameForAllWhoAskAndHoweverOften) {
   EXPECT_EQ(menu_at(*other, 10, kNow), first);
   EXPECT_NE(menu_at(*opened(config_with(ContractFloor::kNone, "other"), 5 * kHour), 10, kNow),
             first);
+}
+
+// A row for 60 minutes and one for 109 that end as long beyond their limits cost the same for an hour.
+TEST(ContractDraw, LongerLimitsAreTheSameDraw) {
+  const auto prices = opened(config_with(ContractFloor::kNone), 5 * kHour);
+  const std::vector<double> hour = list_of(*prices, request_for(10, kHour));
+  for (Time minutes = 60; minutes < 110; minutes += 7) {
+    const std::vector<double> list = list_of(*prices, request_for(10, minutes * 60));
+    for (std::size_t k = 0; k < 100; ++k) {
+      if (!std::isfinite(list[k]) || !std::isfinite(hour[k])) continue;
+      EXPECT_NEAR(list[k] * 60 / static_cast<double>(minutes), hour[k], 0.01 * hour[k] + 1e-9)
+          << minutes << " " << k;
+    }
+  }
+}
+
+// A job of most GPUs waits for GPUs, not for CPUs that are free.
+TEST(ContractLoad, IsThatOfTheScarcestTres) {
+  const auto dearest = [](const Tres& sold, const Tres& asked) {
+    double most = 0;
+    for (int seed = 0; seed < 20; ++seed) {
+      Config config = config_with(ContractFloor::kNone, std::to_string(seed));
+      config.weights = {{"cpu", 1}, {"gres/gpu", 1}};
+      ContractMenuPrices prices(config);
+      prices.update(Capacity{{{"cpu", 100}, {"gres/gpu", 8}}, {}}, kNow);
+      Request taken = request_for(1, kHour), request = request_for(1, kHour);
+      taken.demand.tres = sold;
+      request.demand.tres = asked;
+      for (Time start = kNow; start < kNow + 5 * kHour; start += kHour)
+        prices.promise(taken, start);
+      for (const double price : list_of(prices, request))
+        if (std::isfinite(price)) most = std::max(most, price);
+    }
+    return most;
+  };
+  EXPECT_GT(dearest({{"cpu", 1}, {"gres/gpu", 8}}, {{"cpu", 1}, {"gres/gpu", 8}}), 0);
+  EXPECT_EQ(dearest({{"cpu", 100}}, {{"cpu", 1}, {"gres/gpu", 8}}), 0);
+  EXPECT_GT(dearest({{"cpu", 100}}, {{"cpu", 50}, {"gres/gpu", 1}}), 0);
 }
 
 ContractDraw draw_at(const KernelDensity& population, Time epoch, std::size_t pairs = 100,

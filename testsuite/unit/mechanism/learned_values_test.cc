@@ -27,7 +27,8 @@ std::unique_ptr<PostedPrice> opened(const char* mechanism, double cap,
   Config config;
   config.mechanism = mechanism;
   config.cap_price = cap;
-  config.contract_floor = ContractFloor::kNone;
+  config.contracts.floor = ContractFloor::kNone;
+  config.contracts.minimum = 1;
   config.seed = seed;
   auto made = std::move(*make_posted_price(config));
   made->update(Capacity{{{"cpu", 100}}, {}}, kNow);
@@ -84,6 +85,21 @@ TEST(LearnedContracts, NoBidCountsBeyondTheHighestPrice) {
   const std::vector<PastBid> honest = bids_of(20, 0.2, 1, 10 * kHour, 100);
   EXPECT_GT(dearest_contract(honest), 0.5);
   EXPECT_LT(dearest_contract(joined(honest, bids_of(5, 1e6, 1e6, 10 * kHour, 100))), 2);
+}
+
+// It is screened before it could be cut: the menu of an epoch is what it was without it.
+TEST(LearnedContracts, OneAbsurdBidChangesNothing) {
+  const std::vector<PastBid> honest = bids_of(60, 0.2, 1, 10 * kHour, 100);
+  for (const PastBid& absurd : {past_bid(kNow - 5, 12 * kHour, 10 * kHour, 100, 1e6),
+                                past_bid(kNow - 5, 6000 * kHour, kHour, 1, 0.5)}) {
+    const auto plain = opened("contracts", 1, "seed"), other = opened("contracts", 1, "seed");
+    plain->learn(honest, kNow);
+    other->learn(joined(honest, {absurd}), kNow);
+    for (const auto& prices : {plain.get(), other.get()})
+      for (int i = 0; i < 5; ++i) prices->promise(request_for(100, kHour), kNow + 60 + i * kHour);
+    const Request request = request_for(10, kHour);
+    EXPECT_EQ(plain->prices(request, kNow).credits, other->prices(request, kNow).credits);
+  }
 }
 
 // 200 bids for one CPU each at different prices below 0.2, merged into 128 prices, and one that

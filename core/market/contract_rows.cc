@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Menus: the completions that are for sale with their prices, and a submission that takes one of
+// them.
+#include "core/market/contract_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/market/admission.h"
+#include "core/market/posted_exchange.h"
+#include "core/market/search.h"
+#include "core/market/site.h"
+#include "core/market/text.h"
+#include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
+
+namespace market {
+namespace {
+
+constexpr int kMostPlaces = 400;  // tried for one menu, and for one row of it
+
+// Some of the rows, as evenly spread as can be.
+std::vector<Contract> thinned(std::vector<Contract> all, std::size_t rows) {
+  if (all.size() <= rows) return all;
+  std::vector<Contract> kept;
+  for (std::size_t i = 0; i < rows; ++i)
+    kept.push_back(std::move(all[i * (all.size() - 1) / std::max<std::size_t>(rows - 1, 1)]));
+  return kept;
+}
+
+}  // namespace
+
+std::optional<Money> price_at(const PriceList& list, std::size_t index) {
+  if (!std::isfinite(list.credits[index])) return std::nullopt;
+  const auto price = Money::from_credits(list.credits[index]);
+  return price ? std::optional(*price) : std::nullopt;
+}
+
+std::optional<ExPost> ex_post_at(const PriceList& list, std::size_t index, Time start) {
+  if (list.contract_of.empty()) return std::nullopt;
+  ExPost contract = list.contracts[list.contract_of[index]];
+  contract.start = start;
+  return contract;
+}
+
+// Whoever reads a menu needs time for it: the first row can still be had two slots later.
+std::vector<Contract> menu_rows(const Site& site, const Request& request, std::size_t rows,
+                                Time now) {
+  const Exchange& exchange = site.exchange_of(request);
+  const PriceList list = exchange.price_list(request, now);
+  const Time busy = request.duration + exchange.settings.start_slack;
+  std::vector<Contract> all;
+  Time open = std::max(request.earliest, now + 2 * list.slot);
+  int tried = 0;
+  for (std::size_t k = 0; k < list.credits.size() && tried < kMostPlaces; ++k) {
+    const Time start = list.first_start + static_cast<Time>(k) * list.slot;
+    const auto price = price_at(list, k);
+    if (start < open || start > request.deadline - request.duration || !price) continue;
+    if (!all.empty() && *price >= all.back().price) continue;
+    ++tried;
+    if (!site.cluster.plan().place(request.demand.shape, request.partition, start, start + busy)) {
+      open = next_try(site.cluster.bookings(), start, tried);
+      continue;
+    }
+    all.push_back({start, start + busy, *price, ex_post_at(list, k, start)});
+  }
+  return thinned(std::move(all), rows);
+}
+
+// The later a place is, the less of what others need sooner it takes.
+std::optional<Choice> PostedExchange::place_by(const Contract& row, const Request& request,
+                                               Time now) const {
+  Time start = row.start;
+  for (int tried = 0; start >= now && tried < kMostPlaces; ++tried, start -= settings.slot) {
+    auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start,
+                                                start + request.duration + settings.start_slack);
+    if (placement) return Choice{start, row.price, std::move(*placement), row.ex_post};
+  }
+  return std::nullopt;
+}
+
+Group PostedExchange::place_row(const Draft& draft, const std::string& token, Time now) {
+  const Request& request = draft.bid.request;
+  const Contract& row = draft.row->contract;
+  Group group;
+  auto choice = place_by(row, request, now);
+  if (!choice) {
+    group.missing.emplace();
+    return group;
+  }
+  const bool funded = row.price <= site_.accounts.available(draft.bid.account);
+  Terms terms{row.price,           choice->start, row.completion,
+              std::string(rule()), row.ex_post,   markup_of(*this, request)};
+  if (funded) {
+    site_.cluster.bookings().book(booking_key(token, 0), choice->placement, terms.start,
+                                  terms.start + request.duration + settings.start_slack);
+    promise(request, terms.start);
+  }
+  group.total = group.dearest = row.price;
+  group.tasks.push_back({std::move(terms), std::move(choice->placement), funded, false});
+  return group;
+}
+
+std::optional<Contract> next_row(const Site& site, const Contract& row, const Request& request,
+                                 Time now) {
+  const Time last = site.window_end(request, 0, now) - request.duration;
+  const auto place = site.earliest_place(request, std::max(now, row.start), last, "");
+  if (!place) return std::nullopt;
+  Request only = request;
+  only.earliest = place->start;
+  only.deadline = place->start + request.duration;
+  const PriceList list = site.exchange_of(only).price_list(only, now);
+  const auto today = list.credits.empty() ? std::nullopt : price_at(list, 0);
+  if (!today) return std::nullopt;
+  const auto late = static_cast<double>(place->start - row.start);
+  Contract next{place->start, row.completion + place->start - row.start, row.price, row.ex_post};
+  if (next.ex_post) {
+    next.price = money_of(row.price.credits() * row.ex_post->share(late));
+    next.ex_post->completion += late;
+    next.ex_post->start = next.start;
+  }
+  next.price = std::max(next.price, *today);
+  return next;
+}
+
+// A row stands for the budget and the deadline of a bid.
+Result<void> Admission::take_row(Draft& draft, const market_submission_t& submission,
+                                 Time now) const {
+  const auto name = parse_row_name(draft.texts.quote);
+  if (!name) return tl::unexpected(name.error());
+  if (submission.array_tasks > 0) return fail("--quote: a menu is for one job, not for an array");
+  if (submission.deadline != 0 || submission.begin > now)
+    return fail("--quote: the row says when: leave out --begin and --deadline");
+  auto contract = site_.menus.find(*name, draft.bid, now);
+  if (!contract) return tl::unexpected(contract.error());
+  take(draft, {*name, std::move(*contract)});
+  return {};
+}
+
+void Admission::take(Draft& draft, TakenRow row) const {
+  Request& request = draft.bid.request;
+  draft.bid.worth = Worth{row.contract.price, std::nullopt};
+  draft.texts = {row.contract.price.to_string(), "", draft.texts.quote};
+  draft.wanted_deadline = row.contract.completion;
+  request.deadline = row.contract.start + request.duration;
+  draft.row = std::move(row);
+}
+
+// The completion of the row cannot be had any more, and a later one is welcome.
+Group Admission::place_later(Draft& draft, const std::string& token, Group none, Time now) {
+  auto next = next_row(site_, draft.row->contract, draft.bid.request, now);
+  if (!next) return none;
+  take(draft, {draft.row->name, std::move(*next)});
+  return site_.exchange_of(draft.bid.request).place_tasks(draft, token, Wish{}, now);
+}
+
+std::string Admission::row_is_gone(const Draft& draft, Time now) const {
+  const RowName& name = draft.row->name;
+  const auto next = next_row(site_, draft.row->contract, draft.bid.request, now);
+  if (!next)
+    return fmt::format("row {} of menu {} cannot be had any more: ask again with smarket menu",
+                       name.row, name.menu);
+  return fmt::format("row {} of menu {} is now done by {} for {}: add ,later to take it", name.row,
+                     name.menu, format_time_short(next->completion, now), enough_text(next->price));
+}
+
+}  // namespace market

@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Menus on a real Slurm: smarket menu shows completions and prices, sbatch --quote takes a row, once, and what was told is
+# what is paid; a start that is late through Slurm's doing costs less.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  cluster_set mechanism contracts
+  cluster_set prices.floor 0.1
+  cluster_set prices.cap 100
+  cluster_set contracts.floor none
+  cluster_set contracts.epoch 1-0
+  cluster_set planning.slot 0:10
+  cluster_set planning.start_slack 0:05
+  cluster_start
+  open_account physics 100000 games,nobody
+  # Half of all bids of the past have a second beyond their limit, half six minutes; three minutes are sold as a whole,
+  # some time ahead, so that who wants less than that goes before and who can wait behind.
+  local i now
+  now=$(date +%s)
+  for i in $(seq 400); do
+    echo "insert into bid (id, submitted, earliest, deadline, duration, tres, value, partition, account, uid, accepted, price, mechanism, cluster)
+      values ('past:$i', $((now - 7200 - i)), $((now - 7200 - i)), $((now - 3600 - i + 1 + i % 2 * 360)), 3600, 'cpu=64', $((i * 10)), 'main', 'physics', 1, 1, 0, 'contracts/3', 'market');"
+  done | sqlite3 -cmd '.timeout 5000' "$CLUSTER_DIR/ledger/market.db"
+  for i in 30 32 34; do
+    accepted games -A physics -N "$CLUSTER_NODES" --exclusive -t 1 --budget=50000 --begin=now+$((i * 60)) --deadline=now+$((i * 60 + 90)) --wrap true
+  done
+  sleep 1
+  find_seed
+}
+
+# Half of all draws have more replicas that want a place before what is sold than surrogates that get one: only then that
+# place costs something. find_seed: takes a seed of such a draw.
+find_seed() {
+  local seed
+  for seed in $(seq 30); do
+    cluster_reset seed "seed $seed"
+    menu games --rows=100
+    [[ $(ask '.rows | length') -lt 2 ]] || return 0
+  done
+  echo "$MENU" && return 1
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+# menu USER ARGUMENT…: sets MENU, its JSON, for one task of a minute.
+menu() {
+  local user=$1
+  shift
+  MENU=$(cluster_as "$user" smarket --json menu -A physics -n 1 -t 1 "$@")
+}
+ask() { jq -r "$1" <<<"$MENU"; }
+name() { ask '.menu'; }
+
+@test "rows: completions rise, prices fall, and the cheapest is free where the site sets no floor" {
+  menu games --rows=100
+  [[ $(ask '.rows | length') -ge 2 ]] || { echo "$MENU" && return 1; }
+  [[ $(ask '[.rows[].completes] == ([.rows[].completes] | sort | unique)') == true ]]
+  [[ $(ask '[.rows[].price | tonumber] == ([.rows[].price | tonumber] | sort | unique | reverse)') == true ]]
+  [[ $(ask '.rows[-1].price') == 0.00 ]]
+}
+
+@test "the table for people, and a picture" {
+  local table
+  table=$(cluster_as games smarket menu -A physics -n 1 -t 1 --svg "$CLUSTER_DIR/run/menu.svg" 2>&1) || true
+  [[ $table == *--svg*"Permission denied"* ]]
+  table=$(smarket menu -A physics -n 1 -t 1 --svg "$CLUSTER_DIR/run/menu.svg" 2>&1) || true
+  [[ $table == *"not a member of account physics"* && ! -e $CLUSTER_DIR/run/menu.svg ]] || { echo "$table" && return 1; }
+  smarket account add physics --users root
+  cluster_wait 20 smarket menu -A physics -n 1 -t 1
+  table=$(smarket menu -A physics -n 1 -t 1 --value=90:1:9 --svg "$CLUSTER_DIR/run/menu.svg")
+  [[ $table == "menu "*", good until "*"ROW "*"DONE BY"*"PRICE"*"WORTH TO YOU"*"LEFT TO YOU"*free*"sbatch --quote="* ]] || { echo "$table" && return 1; }
+  head -c 4 "$CLUSTER_DIR/run/menu.svg" | grep -q '<svg'
+}
+
+@test "all see the same menu, however often they ask" {
+  local first
+  menu games --rows=100
+  first=$(ask '[.rows[].price]')
+  menu nobody --rows=100
+  [[ $(ask '[.rows[].price]') == "$first" ]]
+  for _ in 1 2 3; do menu games --rows=100; done
+  [[ $(ask '[.rows[].price]') == "$first" ]]
+}
+
+@test "the row's price is the bill to the micro-credit" {
+  menu games --rows=100
+  local row=1 price done_by
+  price=$(ask '.rows[0].price')
+  done_by=$(ask '.rows[0].completes')
+  accepted games -A physics -n 1 -t 1 --quote="$(name):$row" --wrap 'sleep 1'
+  [[ $SAID == *"row $row of menu $(name), done by "*"if it is late you pay less, never more"* ]] || { echo "$SAID" && return 1; }
+  wait_settled "$JOB"
+  [[ $(field "$JOB" 0 charged) -eq $(micro "$price") && $(field "$JOB" 0 quoted) -eq $(micro "$price") ]]
+  [[ $(field "$JOB" 0 end) -le $done_by ]]
+}
+
+@test "used once, by its user, for its size, while it is good: else no job and no lien" {
+  local before
+  before=$(liens physics)
+  menu games
+  local quote
+  quote=$(name):$(ask '.rows | length')
+  refused 'is for a time limit of 0:01:00' games -A physics -n 1 -t 2 --quote="$quote" --wrap true
+  refused 'is for cpu=1' games -A physics -n 2 -t 1 --quote="$quote" --wrap true
+  refused 'is not known' nobody -A physics -n 1 -t 1 --quote="$quote" --wrap true
+  refused 'give one of --budget, --value and --quote' games -A physics -n 1 -t 1 --budget=5 --quote="$quote" --wrap true
+  refused 'not for an array' games -A physics -n 1 -t 1 --array=1-2 --quote="$quote" --wrap true
+  [[ $(liens physics) -eq $before ]]
+  bid games -A physics -n 1 -t 1 --quote=nothing --wrap true
+  [[ $STATUS -ne 0 && $SAID == *"--quote takes MENU:ROW"* ]]
+  accepted games -A physics -n 1 -t 1 --quote="$quote" --hold --wrap true
+  local held=$JOB
+  sleep 1
+  refused 'is not known' games -A physics -n 1 -t 1 --quote="$quote" --wrap true
+  scancel "$held"
+  cluster_wait 20 liens_are physics "$before"
+}
+
+@test "a dry run uses nothing up" {
+  menu games
+  cluster_as games sbatch --test-only -A physics -n 1 -t 1 --quote="$(name):1" --wrap true
+  sleep 1.5
+  accepted games -A physics -n 1 -t 1 --quote="$(name):$(ask '.rows | length')" --wrap true
+}
+
+@test "late through no fault of its own costs less, and a crash changes nothing" {
+  find_seed
+  local price
+  price=$(ask '.rows[0].price')
+  echo "$MENU"
+  [[ $(micro "$price") -gt 0 ]]
+  accepted games -A physics -n 1 -t 1 --quote="$(name):1" --wrap 'sleep 1'
+  scontrol update NodeName="n[1-$CLUSTER_NODES]" State=DRAIN Reason=test
+  cluster_state_saved
+  cluster_restart_slurmctld KILL
+  sleep 60
+  scontrol update NodeName="n[1-$CLUSTER_NODES]" State=RESUME
+  wait_settled "$JOB" 0 120
+  [[ $(field "$JOB" 0 state) == COMPLETED && $(field "$JOB" 0 quoted) -eq $(micro "$price") ]]
+  [[ $(field "$JOB" 0 charged) -lt $(micro "$price") && $(field "$JOB" 0 note) == "ex post × "* ]]
+}
+
+@test "the books balance" {
+  scancel -u games
+  cluster_wait 60 liens_are physics 0
+  all_is_well
+}
