@@ -10,6 +10,7 @@
 #include "plugin/convert.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
+#include "plugin/select_ranks.h"
 #include "plugin/slurm_count.h"
 
 // Wake-ups that come in a burst share one pass.
@@ -161,7 +162,8 @@ static void pass(void) {
                             .part = READ_LOCK,
                             .fed = READ_LOCK};
   const market_order_t* orders;
-  size_t job_count, resv_count, order_count;
+  size_t job_count, resv_count, order_count, rank_count;
+  const uint16_t* ranks;
   market_job_t* jobs;
   const char** resv_names;
   bool changed;
@@ -180,11 +182,21 @@ static void pass(void) {
   tell_preemptors(now);
   order_count = market_pass(jobs, job_count, resv_names, resv_count, now, &orders);
   changed = orders_carry_out(orders, order_count, now);
+  rank_count = market_node_ranks(&ranks);
+  select_ranks_tell(ranks, rank_count);
   atomic_store(&in_pass, false);
   account_held(now_us() - start, now, job_count, order_count);
   unlock_slurmctld(locks);
 
   if (changed) queue_job_scheduler();
+}
+
+static void forget_ranks(void) {
+  slurmctld_lock_t locks = {.job = WRITE_LOCK};
+
+  lock_slurmctld(locks);
+  select_ranks_tell(NULL, 0);
+  unlock_slurmctld(locks);
 }
 
 static bool time_to_stop(void) {
@@ -199,6 +211,7 @@ static void* run(void* unused) {
     usleep(PASS_GAP_MS * 1000);
     market_wait(market_interval_ms());
   }
+  forget_ranks();
   return NULL;
 }
 

@@ -327,6 +327,15 @@ const char* market_order_name(int kind) {
   return market::order_name(kind);
 }
 
+size_t market_node_ranks(const uint16_t** ranks) {
+  *ranks = nullptr;
+  return with_market("market_node_ranks", size_t{0}, [&](market::LockedMarket& market) {
+    const auto& list = market.ranks_of_nodes();
+    *ranks = list.data();
+    return list.size();
+  });
+}
+
 void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
   with_market("market_order_failed", 0, [&](market::LockedMarket& market) {
     market.order_failed(*order, market::or_empty(why), now);

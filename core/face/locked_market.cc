@@ -171,6 +171,11 @@ const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
   return market_.pass(jobs, job_count, resv_names, resv_count, now);
 }
 
+const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
+  const MutexLock lock(mutex_);
+  return market_.ranks_of_nodes();
+}
+
 void LockedMarket::order_failed(const market_order_t& order, std::string_view why, Time now) {
   const MutexLock lock(mutex_);
   market_.order_failed(order, why, now);

@@ -48,6 +48,7 @@ class LockedMarket {
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
+  const std::vector<std::uint16_t>& ranks_of_nodes();
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);

@@ -136,6 +136,11 @@ void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count);
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders);
 
+/* The order in which Slurm is to take nodes where it is free to choose: a rank for each node of the
+ * last market_update_cluster(), 0 the cheapest. They live until the next call. Returns their count: 0
+ * where all nodes ask the same. Cheap. */
+size_t market_node_ranks(const uint16_t** ranks);
+
 /* Tells that an order could not be carried out ("nodes busy"); the market plans again. */
 void market_order_failed(const market_order_t* order, const char* why, int64_t now);
 

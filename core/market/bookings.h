@@ -15,6 +15,7 @@ class Bookings {
  public:
   const NodePlan& plan() const { return plan_; }
   void set_nodes(std::vector<Node> nodes) { plan_.set_nodes(std::move(nodes)); }
+  void prefer(const std::vector<std::uint16_t>& ranks) { plan_.prefer(ranks); }
 
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);

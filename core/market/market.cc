@@ -18,6 +18,7 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
     site_.log(LogLevel::kError, kTextsOverwritten);
   if (site_.cluster.update(told, now)) move_runs();
   site_.accounts.trust_associations(told.associations_enforced);
+  rank_nodes();
   for (const auto& exchange : site_.exchanges) {
     exchange->forget_rooms(true);
     exchange->capacity_due = true;
@@ -33,6 +34,12 @@ void Market::move_runs() {
     job.auction.standing.payments.clear();
     if (job.phase == Phase::kRunning) job.run.end = 0;
   }
+}
+
+// Nodes, or what is asked for them, changed.
+void Market::rank_nodes() {
+  ranks_ = node_ranks(site_);
+  site_.cluster.bookings().prefer(ranks_);
 }
 
 market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
@@ -130,6 +137,7 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
       site_.has_config = true;
     }
     site_.exchanges.swap(next);
+    rank_nodes();
     site_.update_capacity(news.now);
     say_config(news);
   } else if (!news.config) {

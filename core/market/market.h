@@ -16,6 +16,7 @@
 #include "core/market/confirmation.h"
 #include "core/market/exchange_maker.h"
 #include "core/market/invariants.h"
+#include "core/market/node_ranks.h"
 #include "core/market/planner.h"
 #include "core/market/settlement.h"
 #include "core/market/site.h"
@@ -74,6 +75,8 @@ class Market {
                                           Time now) {
     return planner_.pass(jobs, job_count, resv_names, resv_count, now);
   }
+  /// See node_ranks.h; they live until the next call.
+  const std::vector<std::uint16_t>& ranks_of_nodes() const { return ranks_; }
   void order_failed(const market_order_t& order, std::string_view why, Time now) {
     planner_.order_failed(order, why, now);
   }
@@ -97,6 +100,7 @@ class Market {
   const Confirmation& confirmation() const { return confirmation_; }
 
  private:
+  void rank_nodes();
   void move_runs();
   void say_once(std::string& last, const std::string& what, const std::string& error);
   void say_config(const BooksReport& news);
@@ -104,6 +108,7 @@ class Market {
   void compare_liens(std::vector<ledger::OpenLien> liens);
 
   Site site_;
+  std::vector<std::uint16_t> ranks_;
   Admission admission_{site_};
   Confirmation confirmation_{site_, settlement_};
   Settlement settlement_{site_, confirmation_};

@@ -92,6 +92,17 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
   for (const auto& [key, booking] : bookings_) index(booking);
 }
 
+void NodePlan::prefer(const std::vector<std::uint16_t>& ranks) {
+  const auto rank = [&ranks](std::uint32_t node) {
+    return node < ranks.size() ? ranks[node] : std::uint16_t{0};
+  };
+  for (auto& [partition, nodes] : partitions_) {
+    std::sort(nodes.begin(), nodes.end(), [&rank](std::uint32_t a, std::uint32_t b) {
+      return std::pair(rank(a), a) < std::pair(rank(b), b);
+    });
+  }
+}
+
 void NodePlan::book(const std::string& key, Placement placement, Time start, Time end) {
   cancel(key);
   std::erase_if(placement, [this](const Seat& seat) { return seat.node >= nodes_.size(); });
@@ -159,6 +170,7 @@ std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string&
   std::erase_if(nodes, [&](std::uint32_t i) {
     return !qualifies(shape, nodes_[i]) || !NodeChoice::holds_task(shape, nodes_[i]);
   });
+  std::sort(nodes.begin(), nodes.end());
   return nodes;
 }
 

@@ -66,6 +66,9 @@ class NodePlan {
 
   /// Nodes and their order; bookings on nodes that disappear are dropped, others are kept by name.
   void set_nodes(std::vector<Node> nodes);
+  /// Nodes of a lower rank are taken first, those of the same one in node order; until the next
+  /// set_nodes(). `ranks` by node; those that are missing are 0.
+  void prefer(const std::vector<std::uint16_t>& ranks);
   const std::vector<Node>& nodes() const { return nodes_; }
 
   /// Books, replacing an earlier booking of the same key. Does not check for overlaps: what runs,
@@ -80,7 +83,7 @@ class NodePlan {
 
   /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`;
   /// bookings with key `ignore` count as free. The same cores are held for the whole time, as Slurm
-  /// does. Fewest nodes first, ties by node order. Empty when it does not fit. Cost: linear in the
+  /// does. Fewest nodes first, ties by prefer(), then by node order. Empty when it does not fit. Cost: linear in the
   /// bookings that overlap, on the nodes looked at.
   std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start,
                                  Time end, const std::string& ignore = {}) const;
@@ -130,7 +133,7 @@ class NodePlan {
 
   std::vector<Node> nodes_;
   std::map<std::string, std::vector<std::uint32_t>, std::less<>>
-      partitions_;  ///< node indices in node order
+      partitions_;  ///< node indices in the order in which they are taken
   std::map<std::string, std::set<std::uint32_t>, std::less<>> threads_;  ///< by partition
   std::map<std::string, Booking> bookings_;
   std::vector<std::vector<Held>> by_node_;

@@ -153,6 +153,9 @@ static int behind_log_record(job_record_t* job) {
   return SLURM_SUCCESS;
 }
 
+static int behind_job_test(void) {
+  return ESLURM_NODES_BUSY;
+}
 plugin_handle_t plugin_load_and_link(const char* type_name, int n_syms, const char* names[],
                                      void* ptrs[]) {
   (void)type_name;
@@ -161,9 +164,18 @@ plugin_handle_t plugin_load_and_link(const char* type_name, int n_syms, const ch
     if (!strcmp(names[i], "priority_p_set")) ptrs[i] = (void*)behind_set;
     if (!strcmp(names[i], "priority_p_thread_start")) ptrs[i] = (void*)behind_thread_start;
     if (!strcmp(names[i], "jobcomp_p_log_record")) ptrs[i] = (void*)behind_log_record;
+    if (!strcmp(names[i], "select_p_job_test")) ptrs[i] = (void*)behind_job_test;
   }
   fakes.loaded++;
   return (plugin_handle_t)&fakes;
+}
+// As programs that are not slurmctld know it.
+plugin_handle_t slurm_plugin_load_and_link(const char* type_name, int n_syms, const char* names[],
+                                           void* ptrs[]) {
+  return plugin_load_and_link(type_name, n_syms, names, ptrs);
+}
+void slurm_plugin_unload(plugin_handle_t handle) {
+  plugin_unload(handle);
 }
 void plugin_unload(plugin_handle_t handle) {
   assert_ptr_equal(handle, &fakes);
@@ -275,6 +287,10 @@ bool market_wants_preemptors(void) {
 void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) {
   if (count > 0) fakes.preemptor = preemptors[0];
   atomic_store(&fakes.preemptors_told, (int)count);
+}
+size_t market_node_ranks(const uint16_t** ranks) {
+  *ranks = NULL;
+  return 0;
 }
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {

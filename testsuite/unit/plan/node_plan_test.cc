@@ -65,6 +65,18 @@ TEST(NodePlan, FirstNodeThatHoldsTheWholeJobIsTaken) {
   EXPECT_EQ(text(plan.place(cpus(4), "batch", 100, 110)), "0:4") << "a booking ends before its end";
 }
 
+TEST(NodePlan, NodesOfALowerRankAreTakenFirst) {
+  NodePlan plan = four_nodes();
+  plan.prefer({2, 1, 1});  // n3: 0
+  EXPECT_EQ(text(plan.place(cpus(1), "batch", 0, 10)), "3:1");
+  EXPECT_EQ(text(plan.place(cpus(8), "batch", 0, 10)), "3:4 1:4");
+  plan.book("one", *plan.place(cpus(4), "batch", 0, 10), 0, 10);
+  EXPECT_EQ(text(plan.place(cpus(1), "batch", 0, 10)), "1:1");
+  EXPECT_EQ(plan.able(cpus(1), "batch"), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  plan.prefer({});
+  EXPECT_EQ(text(plan.place(cpus(1), "batch", 0, 10)), "0:1");
+}
+
 TEST(NodePlan, SameCoresAreFreeOverTheWholeWindow) {
   NodePlan plan;
   plan.set_nodes({node("n0", 2)});
