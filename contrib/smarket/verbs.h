@@ -41,6 +41,12 @@ struct RebidArguments {
   std::string job, budget, value;
 };
 
+struct LearnArguments {
+  std::string sacct, cluster, value_per_hour = "0.10..0.60", slack, seed = "1";
+  std::vector<std::string> fields;
+  bool clear = false, strict = false;
+};
+
 struct SimulateArguments {
   std::string swf, sacct, ledger, mapreduce, generate, cluster;
   std::vector<std::string> fields, mechanisms;
@@ -77,6 +83,9 @@ int rebid(const Common& common, const RebidArguments& arguments);
 
 // check.cc
 int check(const Common& common);
+
+// learn_verb.cc
+int learn(const Common& common, const LearnArguments& arguments);
 
 // simulate_verb.cc: no cluster is needed.
 int simulate(const Common& common, const SimulateArguments& arguments);
