@@ -208,6 +208,8 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--seed", wanted.seed, "Of all that is drawn")->capture_default_str();
   verb->add_option("--until", wanted.until, "Only so long after the first submission");
   verb->add_option("--first", wanted.first, "Only so many jobs");
+  verb->add_option("--cleanup", wanted.cleanup,
+                   "Seconds for which a run that has ended holds its cores, in markets");
   verb->add_option("--scale-load", wanted.scale_load, "Submissions come so many times as fast");
   verb->add_option("--jobs", wanted.jobs_file, "Write what became of each job, as CSV");
   verb->add_option("--decisions", wanted.decisions_file, "Write each decision as a line of JSON");

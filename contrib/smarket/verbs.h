@@ -53,7 +53,8 @@ struct SimulateArguments {
   std::string nodes, slurm_conf, machine_file, node_events, market_conf, credits;
   std::string value_per_hour, slack, sigmoid, bids, seed = "1";
   std::string until;
-  std::int64_t first = 0;  ///< 0: all
+  std::int64_t first = 0;    ///< 0: all
+  std::int64_t cleanup = 0;  ///< seconds
   double scale_load = 1;
   bool strict = false, verbose = false, from_slurm = false;
   std::string jobs_file, decisions_file, report_file;
