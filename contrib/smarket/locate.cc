@@ -46,6 +46,21 @@ Result<void> make_for_folder_owner(const std::string& path) {
   return {};
 }
 
+// libslurm would end the process where slurm.conf cannot be read. The last line with the key counts.
+std::string slurm_conf_value(const Common& common, std::string_view key) {
+  const char* named = std::getenv("SLURM_CONF");
+  const bool is_named = named != nullptr && *named != '\0';
+  std::ifstream file(is_named ? named : folder_of(config_path(common)) + "/slurm.conf");
+  std::string value;
+  for (std::string line; std::getline(file, line);) {
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (lower_case(line.substr(0, key.size())) != key) continue;
+    value = line.substr(key.size());
+    value.resize(std::min(value.find_first_of(" \t#\r("), value.size()));
+  }
+  return value;
+}
+
 }  // namespace
 
 std::string config_path(const Common& common) {
@@ -74,22 +89,13 @@ Result<ledger::Ledger> open_ledger(const Common& common, ledger::Mode mode) {
   return ledger::Ledger::open(config->database, mode);
 }
 
-// libslurm would end the process where slurm.conf cannot be read.
 uid_t slurm_user(const Common& common) {
-  const char* named = std::getenv("SLURM_CONF");
-  const bool is_named = named != nullptr && *named != '\0';
-  std::ifstream file(is_named ? named : folder_of(config_path(common)) + "/slurm.conf");
-  constexpr std::string_view key = "slurmuser=";
-  uid_t user = 0;
-  for (std::string line; std::getline(file, line);) {
-    line.erase(0, line.find_first_not_of(" \t"));
-    if (lower_case(line.substr(0, key.size())) != key) continue;
-    std::string name = line.substr(key.size());
-    name.resize(std::min(name.find_first_of(" \t#\r("), name.size()));
-    const passwd* entry = getpwnam(name.c_str());
-    if (entry != nullptr) user = entry->pw_uid;
-  }
-  return user;
+  const passwd* entry = getpwnam(slurm_conf_value(common, "slurmuser=").c_str());
+  return entry == nullptr ? 0 : entry->pw_uid;
+}
+
+std::string cluster_name(const Common& common) {
+  return lower_case(slurm_conf_value(common, "clustername="));
 }
 
 std::string user_name() {

@@ -25,6 +25,9 @@ Result<ledger::Ledger> open_ledger(const Common& common, ledger::Mode mode);
 /// SlurmUser as slurm.conf beside market.conf says; root when it says nothing or cannot be read.
 uid_t slurm_user(const Common& common);
 
+/// ClusterName as slurm.conf beside market.conf says; "" when it says nothing or cannot be read.
+std::string cluster_name(const Common& common);
+
 /// The user who types.
 std::string user_name();
 

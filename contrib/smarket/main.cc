@@ -21,6 +21,7 @@ struct CommandLine {
   QuoteArguments quote;
   MenuArguments menu;
   RebidArguments rebid;
+  LearnArguments learn;
   SimulateArguments simulate;
   std::string name, job, partition, mechanism, file = "-";
   std::function<int()> run;
@@ -207,6 +208,8 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--seed", wanted.seed, "Of all that is drawn")->capture_default_str();
   verb->add_option("--until", wanted.until, "Only so long after the first submission");
   verb->add_option("--first", wanted.first, "Only so many jobs");
+  verb->add_option("--cleanup", wanted.cleanup,
+                   "Seconds for which a run that has ended holds its cores, in markets");
   verb->add_option("--scale-load", wanted.scale_load, "Submissions come so many times as fast");
   verb->add_option("--jobs", wanted.jobs_file, "Write what became of each job, as CSV");
   verb->add_option("--decisions", wanted.decisions_file, "Write each decision as a line of JSON");
@@ -216,7 +219,25 @@ void add_simulate_verb(CLI::App& app, CommandLine& line) {
   choose(verb, line, [&line] { return simulate(line.common, line.simulate); });
 }
 
+void add_learn_verb(CLI::App& app, CommandLine& line) {
+  CLI::App* verb = add_verb(app, "learn", "Teach prices from a log before there are bids");
+  LearnArguments& wanted = line.learn;
+  verb->add_option("--sacct", wanted.sacct, "What sacct --parsable2 printed");
+  verb->add_option("--fields", wanted.fields, "Its columns, where it does not name them")
+      ->delimiter(',');
+  verb->add_option("--cluster", wanted.cluster, "The jobs of this cluster, for its markets");
+  verb->add_option("--value-per-hour", wanted.value_per_hour,
+                   "What a billing unit was worth for an hour, such as 0.10..0.60")
+      ->capture_default_str();
+  verb->add_option("--slack", wanted.slack, "Deadlines in time limits, instead of when jobs ran");
+  verb->add_option("--seed", wanted.seed, "Of all that is drawn")->capture_default_str();
+  verb->add_flag("--strict", wanted.strict, "Refuse a log with bad lines");
+  verb->add_flag("--clear", wanted.clear, "Take back what was taught so");
+  choose(verb, line, [&line] { return learn(line.common, line.learn); });
+}
+
 void add_other_verbs(CLI::App& app, CommandLine& line) {
+  add_learn_verb(app, line);
   CLI::App* check_verb = add_verb(app, "check", "Is market.conf right, do the books balance");
   choose(check_verb, line, [&line] { return check(line.common); });
 

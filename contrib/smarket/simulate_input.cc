@@ -210,6 +210,10 @@ Result<void> check_numbers(const SimulateArguments& arguments) {
   if (!(arguments.scale_load >= kLeast && arguments.scale_load <= kMost))
     return fail(
         fmt::format("--scale-load: {}: allowed are {} to {}", arguments.scale_load, kLeast, kMost));
+  constexpr std::int64_t kLongestCleanup = 3600;
+  if (arguments.cleanup < 0 || arguments.cleanup > kLongestCleanup)
+    return fail(fmt::format("--cleanup: {}: allowed are 0 to {} seconds", arguments.cleanup,
+                            kLongestCleanup));
   if (arguments.first < 0)
     return fail(
         fmt::format("--first: {}: allowed is a number of jobs, or 0 for all", arguments.first));
@@ -243,6 +247,7 @@ Result<void> read_market(const SimulateArguments& arguments, Scenario& scenario)
 Result<Scenario> read_parts(const SimulateArguments& arguments) {
   Scenario scenario;
   scenario.seed = arguments.seed;
+  scenario.cleanup = arguments.cleanup;
   const auto market = read_market(arguments, scenario);
   if (!market) return tl::unexpected(market.error());
   auto mechanisms = read_mechanisms(arguments);
@@ -298,9 +303,10 @@ bool has_market(const Scenario& scenario) {
                      [](const auto& name) { return sim::policy_maker(name) == nullptr; });
 }
 
-bool has_shapes(const Scenario& scenario) {
-  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(),
-                     [](const sim::SimJob& job) { return !job.need.is_plain(); });
+bool has_gpus_or_nodes(const Scenario& scenario) {
+  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::SimJob& job) {
+    return job.need.nodes > 0 || job.need.gpus_per_node > 0;
+  });
 }
 
 }  // namespace
@@ -317,8 +323,9 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
     notes.push_back(fmt::format("{} bad line{} of --bids left out: {} (first: line {})",
                                 known.count, known.count == 1 ? "" : "s", kind, known.first_line));
   const sim::PlanCounts& counts = scenario.counts;
-  if (has_market(scenario) && has_shapes(scenario))
-    notes.emplace_back("markets look at cores alone here, not at memory, GPUs or numbers of nodes");
+  if (has_market(scenario) && has_gpus_or_nodes(scenario))
+    notes.emplace_back(
+        "markets look at cores and memory alone here, not at GPUs or numbers of nodes");
   say(scenario.workload.unfinished, "job without an end left out", "jobs without an end left out");
   say(scenario.workload.repeated, "line that came twice left out",
       "lines that came twice left out");

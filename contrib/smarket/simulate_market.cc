@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "contrib/smarket/simulation.h"
+#include "core/mechanism/billing.h"
 #include "core/sim/account_names.h"
 #include "core/sim/market_slurm.h"
 #include "core/sim/memory_books.h"
@@ -51,7 +52,7 @@ sim::Seats seats_of(const sim::CoreSet& cores) {
   return seats;
 }
 
-/// Credits that the core-hours of all completed runs would have brought at the floor price.
+/// Credits that all completed runs would have brought at the floor price.
 double expected_income(const Scenario& scenario, const std::vector<sim::JobRecord>& records,
                        const Config& config) {
   const std::vector<MarketSettings> markets = config.all_markets();
@@ -64,8 +65,11 @@ double expected_income(const Scenario& scenario, const std::vector<sim::JobRecor
                                      [&](const auto& each) { return each.trades(partition); });
     if (market == markets.end()) continue;
     const double hours = static_cast<double>(records[i].end - records[i].start) / 3600;
-    sum += market->floor_price * market->rate_of(partition) * market->weight_of("cpu") * hours *
-           job.need.cores;
+    Tres tres = {{"cpu", job.need.cores}};
+    if (job.need.total_mem_mb() > 0)
+      tres["mem"] = static_cast<std::int64_t>(job.need.total_mem_mb());
+    sum += market->floor_price * market->rate_of(partition) * hours *
+           billing_units_of(*market, tres, {});
   }
   return sum;
 }
@@ -121,7 +125,7 @@ Simulated run_market(const Scenario& scenario, const std::string& mechanism, con
   const std::vector<std::string> accounts = sim::ledger_accounts(scenario.workload);
   open_accounts(scenario, accounts, books);
   sim::MarketSlurm slurm({scenario.machine, shifted.jobs, shifted.valuations, accounts,
-                          config_of(scenario, mechanism)},
+                          config_of(scenario, mechanism), scenario.cleanup},
                          books);
   ShownSeats shown(scenario);
   std::function<void(const sim::Decision&)> decided;

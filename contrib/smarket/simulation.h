@@ -31,7 +31,7 @@ struct Scenario {
   sim::PlanCounts counts;
   sim::Faults bid_faults;
   std::vector<std::string> mechanisms;
-  Time until = 0;
+  Time until = 0, cleanup = 0;
   std::string seed;
   std::string log_name;               ///< as it was given
   std::vector<sim::JobIndex> shown;   ///< whose places are kept for the plan of --report

@@ -41,13 +41,20 @@ struct RebidArguments {
   std::string job, budget, value;
 };
 
+struct LearnArguments {
+  std::string sacct, cluster, value_per_hour = "0.10..0.60", slack, seed = "1";
+  std::vector<std::string> fields;
+  bool clear = false, strict = false;
+};
+
 struct SimulateArguments {
   std::string swf, sacct, ledger, mapreduce, generate, cluster;
   std::vector<std::string> fields, mechanisms;
   std::string nodes, slurm_conf, machine_file, node_events, market_conf, credits;
   std::string value_per_hour, slack, sigmoid, bids, seed = "1";
   std::string until;
-  std::int64_t first = 0;  ///< 0: all
+  std::int64_t first = 0;    ///< 0: all
+  std::int64_t cleanup = 0;  ///< seconds
   double scale_load = 1;
   bool strict = false, verbose = false, from_slurm = false;
   std::string jobs_file, decisions_file, report_file;
@@ -77,6 +84,9 @@ int rebid(const Common& common, const RebidArguments& arguments);
 
 // check.cc
 int check(const Common& common);
+
+// learn_verb.cc
+int learn(const Common& common, const LearnArguments& arguments);
 
 // simulate_verb.cc: no cluster is needed.
 int simulate(const Common& common, const SimulateArguments& arguments);

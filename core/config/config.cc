@@ -29,6 +29,7 @@ constexpr Time kTenYears = 3650 * kDay;
 constexpr double kHighestPrice = 1e6;
 constexpr double kLargestWeight = 1e6;
 constexpr double kHighestFactor = 1000;
+constexpr double kMostSpare = 0.99;
 constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr std::size_t kLongestSeed = 256;
 constexpr const char* kQos = "qos";  // Slurm takes its names without regard to case
@@ -243,6 +244,7 @@ void read_planning(Section& root, MarketSettings& config, Config* all_markets) {
     planning->fault("reservation_lead",
                     fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
   }
+  planning->decimal("spare", kMostSpare, config.spare);
   planning->duration("auction_period", 1, kHour, config.auction_period);
   planning->duration("quote_hold", kMinute, kHour, config.quote_hold);
   if (all_markets != nullptr)

@@ -89,7 +89,8 @@ Outcome forget_bid(Database& database, const ForgetBid& operation) {
 std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
                                     Time until) {
   Statement query = database.prepare(
-      "SELECT submitted, earliest, deadline, duration, tres, value, partition FROM bid WHERE "
+      "SELECT submitted, earliest, deadline, duration, tres, value, partition, "
+      "substr(id, 1, 6) = 'prior:' FROM bid WHERE "
       "submitted >= ? AND submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, "
       "8) = 'refused:') ORDER BY submitted, "
       "id");
@@ -97,7 +98,8 @@ std::vector<PastBid> read_past_bids(Database& database, const std::string& clust
   std::vector<PastBid> bids;
   while (query.step()) {
     bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
-                    decode_tres(query.text(4)), query.real(5), query.text(6)});
+                    decode_tres(query.text(4)), query.real(5), query.text(6),
+                    query.integer(7) == 1});
   }
   return bids;
 }

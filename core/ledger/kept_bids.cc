@@ -13,7 +13,8 @@ Result<std::vector<RecordBid>> read_kept_bids(const std::string& path, const std
     Statement query = database->prepare(
         "SELECT submitted, earliest, deadline, duration, tres, value, partition, id, cluster, "
         "account, uid, accepted, price, mechanism FROM bid WHERE (? = '' OR cluster IN ('', ?)) "
-        "AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') ORDER BY submitted, id");
+        "AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') AND substr(id, 1, 6) <> 'prior:' "
+        "ORDER BY submitted, id");
     query.bind(cluster).bind(cluster);
     std::vector<RecordBid> bids;
     while (query.step()) {

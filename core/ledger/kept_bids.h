@@ -9,7 +9,7 @@
 
 namespace market::ledger {
 
-/// The bids that Ledger::past_bids() tells, of all times, in the order of their times; of all clusters
+/// The bids that Ledger::past_bids() tells, but for prior ones, of all times, in the order of their times; of all clusters
 /// where `cluster` is empty. What a refused one could spend is not kept. The ledger is only read.
 Result<std::vector<RecordBid>> read_kept_bids(const std::string& path, const std::string& cluster);
 

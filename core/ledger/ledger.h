@@ -89,6 +89,13 @@ struct RecordBid {
   Money could_spend;  ///< of a refused bid's account when it was refused
   std::string mechanism;
 };
+/// Bids that were made up from a log.
+struct PriorBids {
+  std::int64_t count = 0;
+  double value = 0;  ///< credits
+  bool operator==(const PriorBids&) const = default;
+};
+
 /// A confirmed bid that its user took back before the start: nothing is learned from it any more.
 struct ForgetBid {
   std::string id;
@@ -192,6 +199,13 @@ class Ledger {
   // Reading.
   Result<std::vector<AccountInfo>> accounts() const;
   Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
+  /// Keeps bids that were made up from a log, each once under its id. Returns how many are new.
+  Result<std::size_t> learn_prior(const std::vector<RecordBid>& records);
+  /// Takes those of a cluster back; returns how many there were.
+  Result<std::size_t> forget_prior(const std::string& cluster);
+  /// Those that teach a cluster.
+  Result<PriorBids> prior(const std::string& cluster) const;
+
   /// The bids of a cluster made in [since, until) that demand prediction learns from, in the order
   /// of their times.
   Result<std::vector<PastBid>> past_bids(const std::string& cluster, Time since, Time until) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "core/market/cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -69,12 +71,6 @@ bool nodes_cost(const MarketSettings& config) {
          std::any_of(config.configurations.begin(), config.configurations.end(), names_nodes);
 }
 
-void add_node(Tres& total, const Node& node) {
-  total["cpu"] += static_cast<std::int64_t>(node.cores) * node.threads_per_core;
-  if (node.mem_mb > 0) total["mem"] += static_cast<std::int64_t>(node.mem_mb);
-  for (const auto& [name, count] : node.gres) total["gres/" + name] += count;
-}
-
 std::vector<Node> nodes_of(const market_cluster_t& told) {
   std::vector<Node> nodes(told.node_count);
   for (std::uint32_t i = 0; i < told.node_count; ++i) {
@@ -133,27 +129,25 @@ void Cluster::take_partitions(const market_cluster_t& told, std::vector<Node>& n
   }
 }
 
-// Reservations that are not the market's.
-void Cluster::book_foreign(const market_cluster_t& told, Time now) {
+// Reservations that are not the market's, each time that they come again too.
+void Cluster::book_foreign(const market_cluster_t& told) {
   for (const std::string& key : foreign_keys_) bookings_.cancel(key);
   foreign_keys_.clear();
-  foreign_busy_.clear();
+  foreign_names_.clear();
+  std::vector<Hold> holds;
   for (std::uint32_t i = 0; i < told.reservation_count; ++i) {
     const market_foreign_resv_t& resv = told.reservations[i];
+    const std::string name(or_empty(resv.name));
     Placement placement = placement_of(resv.allocs, resv.alloc_count, nodes());
-    if (resv.start <= now && resv.end > now) {
-      for (const Seat& seat : placement) {
-        Capacity::Busy busy{{}, resv.end};
-        busy.tres["cpu"] = seat.cores.count() * nodes()[seat.node].threads_per_core;
-        foreign_busy_.push_back({seat.node, std::move(busy)});
-      }
-    }
-    foreign_keys_.push_back("r" + std::string(or_empty(resv.name)));
+    holds.push_back({placement, resv.start, resv.end});
+    foreign_names_.insert(name);
+    foreign_keys_.push_back(fmt::format("r{}.{}", name, resv.start));
     bookings_.book(foreign_keys_.back(), std::move(placement), resv.start, resv.end);
   }
+  foreign_held_ = held_over_time(holds, nodes());
 }
 
-bool Cluster::update(const market_cluster_t& told, Time now) {
+bool Cluster::update(const market_cluster_t& told) {
   std::vector<Node> nodes = nodes_of(told);
   take_partitions(told, nodes);
   const std::vector<Node>& before = plan().nodes();
@@ -162,7 +156,7 @@ bool Cluster::update(const market_cluster_t& told, Time now) {
                                      [](const Node& a, const Node& b) { return a.name == b.name; });
   nodes_moved_ |= moved;
   bookings_.set_nodes(std::move(nodes));
-  book_foreign(told, now);
+  book_foreign(told);
   preempts_by_tier_ = told.preempts_by_tier;
   preempts_by_qos_ = told.preempts_by_qos;
   qos_.clear();
@@ -180,13 +174,14 @@ Capacity Cluster::capacity_under(const MarketSettings& settings) const {
     if (node.usable && sells(settings, node)) add_node(capacity.total, node);
   }
   const auto is_sold = [&](std::uint32_t node) {
-    return node < nodes().size() && sells(settings, nodes()[node]);
+    return node < nodes().size() && nodes()[node].usable && sells(settings, nodes()[node]);
   };
-  for (const Held& held : foreign_busy_) {
+  for (const HeldOfNode& held : foreign_held_) {
     if (is_sold(held.node)) capacity.busy.push_back(held.busy);
   }
   for (const auto& [id, run] : others_) {
-    if (is_sold(run.node)) capacity.busy.push_back({run.tres, run.end});
+    const bool counts_already = foreign_names_.contains(run.reservation);
+    if (is_sold(run.node) && !counts_already) capacity.busy.push_back({run.tres, run.end});
   }
   return capacity;
 }
@@ -199,6 +194,7 @@ void Cluster::see_other(const market_job_t& seen, std::uint64_t pass, Time now) 
   // A run past its end is booked a minute at a time, so that it is not touched in each pass.
   if (!is_new && (end == run.end || (seen.end <= now && run.end > now))) return;
   run.end = seen.end > now ? seen.end : now + kPastEnd;
+  run.reservation = or_empty(seen.resv_name);
   if (is_new) {
     if (auto tres = parse_tres(or_empty(seen.tres_alloc))) run.tres = std::move(*tres);
   }

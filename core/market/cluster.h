@@ -3,6 +3,7 @@
 // markets.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "core/config/config.h"
 #include "core/market/bookings.h"
+#include "core/market/supply.h"
 #include "core/mechanism/mechanism.h"
 #include "core/words/slurm_view.h"
 
@@ -32,7 +34,7 @@ struct NewRun {
 class Cluster {
  public:
   /// Takes over what Slurm tells; whether the nodes have other indices now.
-  bool update(const market_cluster_t& told, Time now);
+  bool update(const market_cluster_t& told);
   bool is_known() const { return known_; }
 
   const std::vector<Node>& nodes() const { return bookings_.plan().nodes(); }
@@ -56,7 +58,7 @@ class Cluster {
   /// What Slurm will allocate for these options, under `settings`, or why that cannot be told.
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition,
                             const MarketSettings& settings) const;
-  /// What a market has for sale, and until when others hold some of it.
+  /// What a market has for sale, and from when until when others hold some of it.
   Capacity capacity_under(const MarketSettings& settings) const;
 
   /// A running job without a bid, in this pass.
@@ -78,26 +80,24 @@ class Cluster {
   bool take_nodes_moved() { return std::exchange(nodes_moved_, false); }
 
  private:
-  struct Held {  // of a node, by a reservation that is not the market's
-    std::uint32_t node = 0;
-    Capacity::Busy busy;
-  };
   struct OtherRun {          // a running job without a bid
     std::uint32_t node = 0;  // one of its nodes, which are all of one market
     Time end = 0;
     std::uint64_t seen_pass = 0;
     Tres tres;
+    std::string reservation;  // in which it runs
   };
   void take_partitions(const market_cluster_t& told, std::vector<Node>& nodes);
-  void book_foreign(const market_cluster_t& told, Time now);
+  void book_foreign(const market_cluster_t& told);
 
   Bookings bookings_;
   std::vector<Partition> partitions_;
   bool preempts_by_tier_ = false, preempts_by_qos_ = false, texts_overwritten_ = false;
   std::vector<std::string> qos_;
   bool qos_enforced_ = false;
-  std::vector<Held> foreign_busy_;
+  std::vector<HeldOfNode> foreign_held_;  // by reservations that are not the market's
   std::vector<std::string> foreign_keys_;
+  std::set<std::string, std::less<>> foreign_names_;
   std::unordered_map<std::uint32_t, OtherRun> others_;
   std::vector<NewRun> new_runs_;
   bool known_ = false, others_changed_ = false, places_due_ = false, nodes_moved_ = false;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/market/prior.h"
+
 namespace market {
 
 bool ExchangeMaker::is_wanted(BooksReport& news, std::size_t stocked) {
@@ -50,7 +52,7 @@ std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings
   const Time since = learned_until_ - settings.predictor_history;
   const bool all_count = std::all_of(past_bids_.begin(), past_bids_.end(), [&](const PastBid& bid) {
     return bid.submitted >= since && settings.trades(bid.partition) &&
-           settings.rate_of(bid.partition) == 1;
+           settings.rate_of(bid.partition) == 1 && !bid.is_prior;
   });
   std::vector<PastBid> some;
   for (const PastBid& bid : past_bids_) {
@@ -59,6 +61,7 @@ std::unique_ptr<Exchange> ExchangeMaker::make_one(const MarketSettings& settings
     some.push_back(bid);
     some.back().value /= settings.rate_of(bid.partition);
   }
+  weigh_prior(some, settings, stand.capacity, learned_until_);
   const std::vector<PastBid>& lessons = all_count ? past_bids_ : some;
   auto made = make_exchange(site_, settings, stand.capacity, lessons, learned_until_, now);
   if (!made) {

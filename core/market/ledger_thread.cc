@@ -217,6 +217,10 @@ void LedgerThread::read(BooksReport& report, Time now) {
     if (!accounts) return failed(report, accounts.error().text);
     report.accounts = view(std::move(*accounts), now);
     data_version_ = *version;
+    const auto prior = ledger_->prior(cluster_);
+    if (!prior) return failed(report, prior.error().text);
+    if (*prior != prior_) bids_read_ = 0;  // `smarket learn` changed them
+    prior_ = *prior;
   }
   if (first_read_) {
     auto liens = ledger_->open_liens(cluster_);

@@ -80,6 +80,7 @@ class LedgerThread {
   bool first_read_ = true;
   Time bids_read_ = 0;           ///< 0: never under this configuration
   bool bids_forgotten_ = false;  ///< since they were read
+  ledger::PriorBids prior_;      ///< as they were read
   int failures_ = 0;
   struct KnownUser {
     std::optional<std::uint32_t> uid;

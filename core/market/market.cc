@@ -16,7 +16,7 @@ Market::Market(std::string cluster_name, Log log, std::function<void()> wake_boo
 void Market::update_cluster(const market_cluster_t& told, Time now) {
   if (told.texts_overwritten && !site_.cluster.texts_overwritten())
     site_.log(LogLevel::kError, kTextsOverwritten);
-  if (site_.cluster.update(told, now)) move_runs();
+  if (site_.cluster.update(told)) move_runs();
   site_.accounts.trust_associations(told.associations_enforced);
   rank_nodes();
   for (const auto& exchange : site_.exchanges) {

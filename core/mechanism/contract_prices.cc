@@ -125,7 +125,7 @@ void ContractMenuPrices::learn(const std::vector<PastBid>& bids, Time) {
     const double unit = bid.value / size;
     const Time slack = std::min(bid.deadline - bid.submitted, config_.horizon) - bid.duration;
     if (!(size > 0) || !(unit > 0)) continue;
-    samples.push_back({unit, static_cast<double>(std::max<Time>(slack, 0)), size});
+    samples.push_back({unit, static_cast<double>(std::max<Time>(slack, 0)), size * bid.weight});
   }
   if (!samples.empty()) screen(samples);
   if (samples.size() < config_.contracts.minimum)
@@ -164,34 +164,41 @@ std::string ContractMenuPrices::scarcest(const Tres& tres) const {
 }
 
 ClusterLoad ContractMenuPrices::load(const std::string& good, Time now) const {
-  ClusterLoad load{std::max(1.0, amount_of(capacity_.total, good)), static_cast<double>(now), {}};
+  const double sold = for_sale(config_, amount_of(capacity_.total, good));
+  ClusterLoad load{std::max(1.0, sold), static_cast<double>(now), {}};
   const auto add = [&](const Tres& tres, Time until) {
     const double width = amount_of(tres, good);
     if (until > now && width > 0) load.running.push_back({width, static_cast<double>(until)});
   };
-  for (const Capacity::Busy& busy : capacity_.busy) add(busy.tres, busy.until);
+  for (const Capacity::Busy& busy : capacity_.busy) {
+    if (busy.from <= now) add(busy.tres, busy.until);
+  }
   for (auto entry = sold_.begin(); entry != sold_.end() && entry->first <= now; ++entry)
     add(entry->second.tres, entry->second.end);
   return load;
 }
 
-// What was sold and has not begun counts by its contract: its completion is its deadline, worth the
-// highest price of its size.
+// What was sold, or is reserved by others, and has not begun counts by its contract: its completion is
+// its deadline, worth the highest price of its size.
 std::vector<WaitingJob> ContractMenuPrices::backlog(const std::string& good, Time now) const {
   std::vector<WaitingJob> jobs;
-  for (auto entry = sold_.upper_bound(now); entry != sold_.end(); ++entry) {
-    const Sold& sold = entry->second;
-    const double width = amount_of(sold.tres, good);
-    if (!(width > 0)) continue;
-    const auto run = static_cast<double>(sold.end - entry->first);
-    const double worth = config_.cap_price * billing(sold.tres) * run / kHour;
+  const auto add = [&](const Tres& tres, Time start, Time end) {
+    const double width = amount_of(tres, good);
+    if (!(width > 0) || end <= start) return;
+    const auto run = static_cast<double>(end - start);
+    const double worth = config_.cap_price * billing(tres) * run / kHour;
     jobs.push_back({width,
                     run,
                     0.0,
                     static_cast<double>(now),
                     job_class(kClass),
-                    {std::max(worth, 1e-6), static_cast<double>(sold.end - now)}});
+                    {std::max(worth, 1e-6), static_cast<double>(end - now)}});
+  };
+  for (const Capacity::Busy& busy : capacity_.busy) {
+    if (busy.from > now) add(busy.tres, busy.from, busy.until);
   }
+  for (auto entry = sold_.upper_bound(now); entry != sold_.end(); ++entry)
+    add(entry->second.tres, entry->first, entry->second.end);
   return jobs;
 }
 
@@ -223,7 +230,41 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
     if (!list.contracts.empty())
       list.contract_of[k] = static_cast<std::uint32_t>(list.contracts.size() - 1);
   }
+  for (const auto& [name, amount] : request.demand.tres) {
+    if (config_.spare > 0 && name != "node" && amount_of(capacity_.total, name) > 0)
+      keep_spare(list, request.duration, name, static_cast<double>(amount));
+  }
   return list;
+}
+
+// The scheduler lets jobs wait for each other as it likes; what is sold of a TRES may not grow into the
+// spare part at any time.
+void ContractMenuPrices::keep_spare(PriceList& list, Time duration, const std::string& good,
+                                    double amount) const {
+  std::map<Time, double> changes;
+  const auto hold = [&](const Tres& tres, Time start, Time end) {
+    changes[start] += amount_of(tres, good);
+    changes[end] -= amount_of(tres, good);
+  };
+  for (const Capacity::Busy& busy : capacity_.busy) hold(busy.tres, busy.from, busy.until);
+  for (const auto& [start, sold] : sold_) hold(sold.tres, start, sold.end);
+  const double most = for_sale(config_, amount_of(capacity_.total, good)) - amount;
+  std::vector<std::pair<Time, Time>> full;
+  double level = 0;
+  Time since = 0;
+  for (const auto& [time, change] : changes) {
+    if (level > most) full.emplace_back(since, time);
+    level += change;
+    since = time;
+  }
+  if (level > most) full.emplace_back(since, std::numeric_limits<Time>::max());
+  auto span = full.begin();
+  Time start = list.first_start;
+  for (double& credits : list.credits) {
+    while (span != full.end() && span->second <= start) ++span;
+    if (span != full.end() && span->first < start + duration) credits = kInfinity;
+    start += list.slot;
+  }
 }
 
 Menu ContractMenuPrices::menu_for(const Request& request, double size, Time now) const {

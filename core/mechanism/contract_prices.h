@@ -46,6 +46,7 @@ class ContractMenuPrices final : public PostedPrice {
   double billing(const Tres& tres) const;
   std::string scarcest(const Tres& tres) const;
   ClusterLoad load(const std::string& good, Time now) const;
+  void keep_spare(PriceList& list, Time duration, const std::string& good, double amount) const;
   std::vector<WaitingJob> backlog(const std::string& good, Time now) const;
 
   MarketSettings config_;

@@ -63,7 +63,7 @@ void Era::add_demands(const PastBid& bid, double period, Demands& demands) const
         {.begin = static_cast<double>(bid.earliest) / period,
          .end = static_cast<double>(end) / period,
          .duration = static_cast<double>(bid.duration) / period,
-         .width = amount,
+         .width = amount * bid.weight,
          .price = std::min(bid.value / billing_hours, config().cap_price)});
   }
 }
@@ -95,7 +95,7 @@ void Era::learn(const std::vector<PastBid>& bids, Time now) {
     const bool sellable = bid.duration > 0 && bid.duration <= config().horizon &&
                           bid.earliest <= now + config().horizon;
     if (bid.submitted < now - config().predictor_history || !sellable) continue;
-    oldest = std::min(oldest, bid.submitted);
+    if (!bid.is_prior) oldest = std::min(oldest, bid.submitted);
     add_demands(bid, period, demands);
   }
   const double cycles =

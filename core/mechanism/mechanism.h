@@ -3,6 +3,7 @@
 // mechanism answers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,16 +17,23 @@
 
 namespace market {
 
-/// Totals of what the market sells, and what holders other than accepted bids occupy of it until a
-/// known time.
+/// Totals of what the market sells, and what holders other than accepted bids occupy of it: until a
+/// known time, and from now on or from a later one.
 struct Capacity {
   struct Busy {
     Tres tres;
     Time until = 0;
+    Time from = 0;  ///< 0, or any past time: already now
   };
   Tres total;
   std::vector<Busy> busy;
 };
+
+/// Whole units that a market sells of `amount`: without its planning.spare.
+inline double for_sale(const MarketSettings& config, double amount) {
+  constexpr double kRounding = 1e-9;
+  return std::floor(amount * (1 - config.spare) + kRounding);
+}
 
 /// Price of every start in a request's window: credits[k] is the total for starting at first_start
 /// + k·slot, infinity where the slot is not for sale.

@@ -125,7 +125,7 @@ void PostedSlots::set_capacity(const Tres& total) {
     if (is_shared(name)) continue;
     const auto known = good_of_.find(name);
     const std::size_t good = known == good_of_.end() ? make_good(name) : known->second;
-    const auto units = static_cast<double>(amount);
+    const double units = for_sale(config_, static_cast<double>(amount));
     if (goods_[good].capacity == units) continue;
     goods_[good].capacity = units;
     price_good(good);
@@ -153,47 +153,59 @@ std::size_t PostedSlots::busy_slots(const std::vector<Capacity::Busy>& busy) con
   return std::min(count, static_cast<std::size_t>(econ_.end() - econ_.first()));
 }
 
-/// Holders count from the beginning of the present slot, so that nothing of it is sold twice.
+/// What others begin or stop to hold of a good: units from a slot on, and unit-seconds that they hold
+/// more or less of that slot alone.
+struct PostedSlots::Changes {
+  std::vector<double> units, part;
+
+  void add(std::size_t slots, Time slot, Time time, double change) {
+    const auto at = static_cast<std::size_t>(time / slot);
+    if (at >= slots) return;
+    units.resize(slots);
+    part.resize(slots);
+    units[at] += change;
+    part[at] -= change * static_cast<double>(time % slot);
+  }
+};
+
+/// Of each good, in the first `slots` slots. Who holds something now holds it from the beginning of
+/// the present slot, so that nothing of it is sold twice.
+std::vector<PostedSlots::Changes> PostedSlots::changes_of(const std::vector<Capacity::Busy>& busy,
+                                                          std::size_t slots) const {
+  const Time begin = econ_.first() * config_.slot;
+  std::vector<Changes> changes(goods_.size());
+  for (const Capacity::Busy& holder : busy) {
+    const Time from = std::max<Time>(holder.from - begin, 0), until = holder.until - begin;
+    if (until <= from) continue;
+    for (const auto& [name, units] : actual(holder.tres)) {
+      Changes& change = changes[find_good(name)];
+      change.add(slots, config_.slot, from, units);
+      change.add(slots, config_.slot, until, -units);
+    }
+  }
+  return changes;
+}
+
 void PostedSlots::set_busy(const std::vector<Capacity::Busy>& busy) {
   const std::size_t slots = busy_slots(busy);
   if (slots == 0) return;
-  const Time begin = econ_.first() * config_.slot;
   const auto seconds = static_cast<double>(config_.slot);
-  // Units that stop in a slot, and unit-seconds they hold of it.
-  struct Stops {
-    std::vector<double> units, part;
-  };
-  std::vector<Stops> stops(goods_.size());
-  std::vector<double> held(goods_.size());
-  for (const Capacity::Busy& holder : busy) {
-    if (holder.until <= begin) continue;
-    const Time last =
-        std::min<Time>((holder.until - begin) / config_.slot, static_cast<Time>(slots));
-    const Time rest = last == static_cast<Time>(slots) ? 0 : (holder.until - begin) % config_.slot;
-    for (const auto& [name, units] : actual(holder.tres)) {
-      const std::size_t good = find_good(name);
-      Stops& stop = stops[good];
-      stop.units.resize(slots + 1);
-      stop.part.resize(slots + 1);
-      held[good] += units;
-      stop.units[static_cast<std::size_t>(last)] += units;
-      stop.part[static_cast<std::size_t>(last)] += units * static_cast<double>(rest);
-    }
-  }
+  const std::vector<Changes> changes = changes_of(busy, slots);
   for (std::size_t good = 1; good < goods_.size(); ++good) {
     std::vector<double>& old = goods_[good].busy;
-    const Stops& stop = stops[good];
-    if (old.empty() && stop.units.empty()) continue;
+    const Changes& change = changes[good];
+    if (old.empty() && change.units.empty()) continue;
     old.resize(slots);
+    double units = 0;
     for (std::size_t slot = 0; slot < slots; ++slot) {
-      double now_held = 0;
-      if (!stop.units.empty()) {
-        held[good] -= stop.units[slot];
-        now_held = held[good] * seconds + stop.part[slot];
+      double held = 0;
+      if (!change.units.empty()) {
+        units += change.units[slot];
+        held = units * seconds + change.part[slot];
       }
-      if (now_held != old[slot]) {
-        econ_.add(good, econ_.first() + static_cast<std::int64_t>(slot), now_held - old[slot]);
-        old[slot] = now_held;
+      if (held != old[slot]) {
+        econ_.add(good, econ_.first() + static_cast<std::int64_t>(slot), held - old[slot]);
+        old[slot] = held;
       }
     }
     while (!old.empty() && old.back() == 0) old.pop_back();

@@ -64,6 +64,8 @@ class PostedSlots : public PostedPrice {
   void set_capacity(const Tres& total);
   std::size_t busy_slots(const std::vector<Capacity::Busy>& busy) const;
   void set_busy(const std::vector<Capacity::Busy>& busy);
+  struct Changes;
+  std::vector<Changes> changes_of(const std::vector<Capacity::Busy>& busy, std::size_t slots) const;
   void remember_good(const std::string& tres);
   std::vector<BasicEcon::Part> parts(const Tres& tres) const;
   std::vector<BasicEcon::Part> sold_parts(const Tres& tres);

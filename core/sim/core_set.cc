@@ -16,7 +16,9 @@ CoreMap::CoreMap(const Machine& machine) {
   width_ = (most + kWord - 1) / kWord;
   all_.resize(machine.nodes.size() * width_);
   bits_.resize(all_.size());
+  mem_taken_.resize(machine.nodes.size());
   for (std::size_t node = 0; node < machine.nodes.size(); ++node) {
+    mem_mb_.push_back(machine.nodes[node].mem_mb);
     for (std::uint32_t core = 0; core < machine.nodes[node].cores; ++core)
       all_[node * width_ + core / kWord] |= std::uint64_t{1} << (core % kWord);
   }
@@ -25,11 +27,13 @@ CoreMap::CoreMap(const Machine& machine) {
 void CoreMap::add(const CoreSet& set) {
   for (std::size_t i = 0; i < set.words.size(); ++i)
     bits_[set.nodes[i / width_] * width_ + i % width_] |= set.words[i];
+  for (std::size_t i = 0; i < set.mem_mb.size(); ++i) mem_taken_[set.nodes[i]] += set.mem_mb[i];
 }
 
 void CoreMap::remove(const CoreSet& set) {
   for (std::size_t i = 0; i < set.words.size(); ++i)
     bits_[set.nodes[i / width_] * width_ + i % width_] &= ~set.words[i];
+  for (std::size_t i = 0; i < set.mem_mb.size(); ++i) mem_taken_[set.nodes[i]] -= set.mem_mb[i];
 }
 
 bool CoreMap::overlaps(const CoreSet& set) const {
@@ -44,41 +48,53 @@ void CoreMap::append_node(CoreSet& set, std::uint32_t node) const {
   for (std::size_t word = 0; word < width_; ++word) set.words.push_back(all_[node * width_ + word]);
 }
 
+// The cores of this node whose memory is free there; all of them where memory does not count.
+std::uint32_t CoreMap::cores_by_memory(const Need& need, std::uint32_t node) const {
+  constexpr std::uint32_t kAny = UINT32_MAX;
+  if (mem_mb_[node] == 0) return kAny;
+  if (mem_mb_[node] < mem_taken_[node] + need.mem_node_mb) return 0;
+  if (need.mem_core_mb == 0) return kAny;
+  const std::uint64_t left = mem_mb_[node] - mem_taken_[node] - need.mem_node_mb;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(left / need.mem_core_mb, kAny));
+}
+
 void CoreMap::take(CoreSet& chosen, std::uint32_t node, const std::uint64_t* allowed,
-                   std::uint32_t& left) const {
+                   const Need& need, std::uint32_t& left) const {
   const std::size_t first = chosen.words.size();
-  bool is_used = false;
+  const std::uint32_t most = std::min(left, cores_by_memory(need, node));
+  std::uint32_t used = 0;
   for (std::size_t word = 0; word < width_; ++word) {
     std::uint64_t free = all_[node * width_ + word] & ~bits_[node * width_ + word];
     if (allowed != nullptr) free &= allowed[word];
     std::uint64_t taken = 0;
-    while (free != 0 && left > 0) {
+    while (free != 0 && used < most) {
       taken |= free & -free;
       free &= free - 1;
-      --left;
+      ++used;
     }
-    is_used |= taken != 0;
     chosen.words.push_back(taken);
   }
-  if (is_used) {
+  left -= used;
+  if (used > 0) {
     chosen.nodes.push_back(node);
+    chosen.mem_mb.push_back(mem_mb_[node] == 0 ? 0 : need.mem_node_mb + used * need.mem_core_mb);
   } else {
     chosen.words.resize(first);
   }
 }
 
-CoreSet CoreMap::choose(std::uint32_t count, const std::vector<char>& open,
+CoreSet CoreMap::choose(const Need& need, const std::vector<char>& open,
                         const CoreSet* inside) const {
   CoreSet chosen;
-  std::uint32_t left = count;
+  std::uint32_t left = need.cores;
   if (inside != nullptr) {
     for (std::size_t i = 0; i < inside->nodes.size() && left > 0; ++i) {
       if (open[inside->nodes[i]] != 0)
-        take(chosen, inside->nodes[i], &inside->words[i * width_], left);
+        take(chosen, inside->nodes[i], &inside->words[i * width_], need, left);
     }
   } else {
     for (std::uint32_t node = 0; node < open.size() && left > 0; ++node) {
-      if (open[node] != 0) take(chosen, node, nullptr, left);
+      if (open[node] != 0) take(chosen, node, nullptr, need, left);
     }
   }
   return left == 0 ? chosen : CoreSet{};

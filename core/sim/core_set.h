@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which cores of which nodes, as bits.
+// Which cores of which nodes, as bits, and how much memory there.
 #pragma once
 
 #include <bit>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/sim/machine.h"
+#include "core/sim/rooms.h"
 
 namespace market::sim {
 
@@ -14,10 +15,11 @@ namespace market::sim {
 struct CoreSet {
   std::vector<std::uint32_t> nodes;
   std::vector<std::uint64_t> words;
+  std::vector<std::uint64_t> mem_mb;  ///< of each of `nodes`; empty: none is held
   bool empty() const { return nodes.empty(); }
 };
 
-/// A bit for each core of a machine.
+/// A bit for each core of a machine, and the memory that is taken of each node.
 class CoreMap {
  public:
   explicit CoreMap(const Machine& machine);
@@ -27,18 +29,21 @@ class CoreMap {
   void add(const CoreSet& set);
   void remove(const CoreSet& set);
   bool overlaps(const CoreSet& set) const;
-  /// The first cores that are not in the map and are of the nodes in `open`, in order; within `inside`
-  /// alone unless that is null. Empty when there are fewer than `count`.
-  CoreSet choose(std::uint32_t count, const std::vector<char>& open, const CoreSet* inside) const;
+  /// The first cores that are not in the map, with the job's memory beside them, on the nodes in
+  /// `open`, in order; within `inside` alone unless that is null, whose memory does not count. Empty
+  /// when there are too few.
+  CoreSet choose(const Need& need, const std::vector<char>& open, const CoreSet* inside) const;
   /// All cores of a node.
   void append_node(CoreSet& set, std::uint32_t node) const;
 
  private:
-  void take(CoreSet& chosen, std::uint32_t node, const std::uint64_t* allowed,
+  void take(CoreSet& chosen, std::uint32_t node, const std::uint64_t* allowed, const Need& need,
             std::uint32_t& left) const;
+  std::uint32_t cores_by_memory(const Need& need, std::uint32_t node) const;
 
   std::size_t width_ = 1;
-  std::vector<std::uint64_t> all_, bits_;  // of each node `width_` words
+  std::vector<std::uint64_t> mem_mb_, mem_taken_;  // of each node; 0: memory is not counted there
+  std::vector<std::uint64_t> all_, bits_;          // of each node `width_` words
 };
 
 }  // namespace market::sim

@@ -10,7 +10,7 @@ void MarketSlurm::tell_cluster() {
   std::vector<market_node_t> nodes;
   for (std::size_t i = 0; i < input_.machine.nodes.size(); ++i) {
     const MachineNode& node = input_.machine.nodes[i];
-    nodes.push_back({node.name.c_str(), node.cores, 1, 0, "", "", open_[i] != 0});
+    nodes.push_back({node.name.c_str(), node.cores, 1, node.mem_mb, "", "", open_[i] != 0});
   }
   std::vector<market_partition_t> partitions;
   for (std::size_t i = 0; i < input_.machine.partitions.size(); ++i) {
@@ -64,13 +64,13 @@ void MarketSlurm::view(std::uint32_t id, const Live& job, market_job_t& seen) {
   seen.state_desc = job.reason.c_str();
   seen.resv_name = job.reservation.c_str();
   seen.tres_req = seen.tres_alloc = job.tres.c_str();
-  seen.size.min_cpus = seen.size.tasks = asked.need.cores;
+  seen.size = size_of(asked.need);
   seen.size.req_nodes = job.required.c_str();
   seen.size.max_nodes = job.max_nodes;
   seen.alloc_count = static_cast<std::uint32_t>(job.cores.nodes.size());
   for (std::size_t i = 0; i < job.cores.nodes.size(); ++i) {
     const std::uint32_t node = job.cores.nodes[i];
-    allocs_.push_back({node, 0, &job.cores.words[i * busy_.width()],
+    allocs_.push_back({node, job.cores.mem_mb[i], &job.cores.words[i * busy_.width()],
                        static_cast<std::uint32_t>(busy_.width()),
                        input_.machine.nodes[node].name.c_str()});
   }

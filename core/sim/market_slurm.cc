@@ -24,6 +24,15 @@ std::int64_t all_cores(const Machine& machine) {
 
 }  // namespace
 
+market_size_t MarketSlurm::size_of(const Need& need) {
+  market_size_t size{};
+  size.min_cpus = size.tasks = need.cores;
+  size.mem_per_node_mb = need.mem_node_mb;
+  size.mem_per_cpu_mb = need.mem_core_mb;
+  size.memory_named = need.mem_node_mb > 0 || need.mem_core_mb > 0;
+  return size;
+}
+
 MarketSlurm::MarketSlurm(Input input, Books& books)
     : input_(std::move(input)),
       market_(
@@ -36,7 +45,11 @@ MarketSlurm::MarketSlurm(Input input, Books& books)
       records_(input_.jobs.size()),
       busy_(input_.machine),
       open_(input_.machine.nodes.size(), 1),
-      free_(all_cores(input_.machine)) {}
+      free_(all_cores(input_.machine)) {
+  const std::vector<MarketSettings> markets = input_.config.all_markets();
+  nobody_overtakes_ = std::any_of(markets.begin(), markets.end(),
+                                  [](const auto& market) { return market.mechanism == "fifo"; });
+}
 
 void MarketSlurm::decide(Decision::Kind kind, JobIndex job, std::string text,
                          const CoreSet* cores) {
@@ -130,7 +143,8 @@ void MarketSlurm::end(LiveJobs::iterator entry, int state) {
   market_job_t seen{};
   view(id, job, seen);
   if (!ran) seen.start = now_;
-  seen.end = now_;
+  const Time ended = state == MARKET_JOB_COMPLETED ? now_ - input_.cleanup : now_;
+  seen.end = ended;
   const auto texts = market_.job_ended(seen, now_);
   if (ran) {
     busy_.remove(job.cores);
@@ -154,7 +168,7 @@ void MarketSlurm::end(LiveJobs::iterator entry, int state) {
     return;
   }
   record.state = state == MARKET_JOB_COMPLETED ? JobState::kCompleted : JobState::kDropped;
-  record.end = now_;
+  record.end = ended;
   ++ended_;
   live_.erase(entry);
 }
@@ -220,7 +234,7 @@ void MarketSlurm::submit(JobIndex index) {
   made.index = index;
   made.limit_min = static_cast<std::uint32_t>((job.limit + 59) / 60);
   market_submission_t asked{};
-  asked.size.min_cpus = asked.size.tasks = job.need.cores;
+  asked.size = size_of(job.need);
   asked.uid = 1000 + job.user;
   asked.account = account.c_str();
   asked.own = {own, 1};
@@ -242,7 +256,8 @@ void MarketSlurm::submit(JobIndex index) {
   }
   made.held = answer.verdict == MARKET_WAITING;
   made.note = answer.note;
-  made.tres = fmt::format("cpu={0},node=1,billing={0}", job.need.cores);
+  made.tres =
+      fmt::format("cpu={0},mem={1}M,node=1,billing={0}", job.need.cores, job.need.total_mem_mb());
   records_[index].state = JobState::kWaiting;
   watch_deadline(id, made);
   if (job.eligible > now_) wakes_.insert(job.eligible);

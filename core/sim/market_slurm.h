@@ -39,10 +39,11 @@ class MarketSlurm {
     const std::vector<Valuation>& valuations;  ///< of the workload's jobs
     const std::vector<std::string>& accounts;  ///< by number, as the books know them
     Config config;
+    Time cleanup = 0;  ///< seconds for which a run that has ended still holds its cores and memory
   };
   static constexpr const char* kCluster = "cluster";
 
-  /// All that is referred to outlives it. Jobs are placed by cores alone.
+  /// All that is referred to outlives it. Jobs are placed by cores and memory.
   MarketSlurm(Input input, Books& books);
 
   /// As VirtualSlurm; `started` of the options is not used.
@@ -89,6 +90,7 @@ class MarketSlurm {
   void watch_deadline(std::uint32_t id, const Live& job);
   void end(LiveJobs::iterator job, int state);
   void decide(Decision::Kind kind, JobIndex job, std::string text, const CoreSet* cores = nullptr);
+  static market_size_t size_of(const Need& need);
   const SimJob& sim_job(std::uint32_t id) const { return input_.jobs[id - 1]; }
   Time limit_of(const Live& job) const { return Time{60} * job.limit_min; }
 
@@ -108,7 +110,9 @@ class MarketSlurm {
   bool start_outside(std::uint32_t id, Live& job);
   bool may_use(const Live& job, std::uint32_t node) const;
   void start(std::uint32_t id, Live& job, CoreSet cores);
-  void find_shadow(const Live& head, Time& shadow, std::int64_t& spare) const;
+  CoreSet place_for(const Live& job, std::uint32_t id, const CoreMap& taken) const;
+  void find_shadow(std::uint32_t id, const Live& head, Time& shadow, std::int64_t& spare) const;
+  Time memory_shadow(std::uint32_t id, const Live& head) const;
 
   Input input_;
   std::vector<std::string> complaints_;
@@ -126,6 +130,7 @@ class MarketSlurm {
   std::size_t next_submission_ = 0, next_node_event_ = 0, ended_ = 0, refused_orders_ = 0;
   Events ends_, deadlines_, again_;
   std::set<Time> wakes_;
+  bool nobody_overtakes_ = false;  // SchedulerType=sched/builtin, which "fifo" is meant for
   Time now_ = 0, passed_ = 0;
   Time moved_ = 0;  // when a job last came, started or left
   std::vector<market_alloc_t> allocs_;

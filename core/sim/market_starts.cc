@@ -19,7 +19,7 @@ void MarketSlurm::start(std::uint32_t id, Live& job, CoreSet cores) {
   free_ -= sim_job(id).need.cores;
   job.state = MARKET_JOB_RUNNING;
   job.start = now_;
-  ends_.push({now_ + sim_job(id).run, id, job.restart});
+  ends_.push({now_ + sim_job(id).run + input_.cleanup, id, job.restart});
   wakes_.insert(now_ + 1);
   moved_ = now_;
   records_[job.index].state = JobState::kRunning;
@@ -32,7 +32,7 @@ bool MarketSlurm::start_inside(std::uint32_t id, Live& job) {
   if (found == reservations_.end()) return false;
   const Reservation& inside = found->second;
   if (inside.start > now_ || inside.end < now_ + limit_of(job)) return false;
-  CoreSet cores = busy_.choose(sim_job(id).need.cores, open_, &inside.cores);
+  CoreSet cores = busy_.choose(sim_job(id).need, open_, &inside.cores);
   if (cores.empty()) return false;
   start(id, job, std::move(cores));
   return true;
@@ -44,24 +44,44 @@ bool MarketSlurm::may_use(const Live& job, std::uint32_t node) const {
              std::string::npos;
 }
 
+// Empty when there is none.
+CoreSet MarketSlurm::place_for(const Live& job, std::uint32_t id, const CoreMap& taken) const {
+  std::vector<char> members(open_.size(), 0);
+  for (const std::uint32_t node : input_.machine.partitions[sim_job(id).need.partition].nodes)
+    members[node] = may_use(job, node) ? open_[node] : 0;
+  return taken.choose(sim_job(id).need, members, nullptr);
+}
+
 bool MarketSlurm::start_outside(std::uint32_t id, Live& job) {
   const Time until = now_ + limit_of(job);
   CoreMap taken = busy_;
   for (const auto& [name, reservation] : reservations_) {
     if (reservation.start < until && reservation.end > now_) taken.add(reservation.cores);
   }
-  std::vector<char> members(open_.size(), 0);
-  for (const std::uint32_t node : input_.machine.partitions[sim_job(id).need.partition].nodes)
-    members[node] = may_use(job, node) ? open_[node] : 0;
-  CoreSet cores = taken.choose(sim_job(id).need.cores, members, nullptr);
+  CoreSet cores = place_for(job, id, taken);
   if (cores.empty()) return false;
   start(id, job, std::move(cores));
   return true;
 }
 
+// When the first job in the queue has its memory too, by the limits of what runs.
+Time MarketSlurm::memory_shadow(std::uint32_t head_id, const Live& head) const {
+  std::multimap<Time, const Live*> ends;
+  for (const auto& [id, job] : live_) {
+    if (job.state == MARKET_JOB_RUNNING) ends.emplace(job.start + limit_of(job), &job);
+  }
+  CoreMap taken = busy_;
+  for (const auto& [end, job] : ends) {
+    taken.remove(job->cores);
+    if (!place_for(head, head_id, taken).empty()) return end;
+  }
+  return now_;
+}
+
 // When the first job in the queue can start by the limits of what runs, and how many cores it will not
-// need then.
-void MarketSlurm::find_shadow(const Live& head, Time& shadow, std::int64_t& spare) const {
+// need then: none where it is short of memory, which those who overtake could take from it.
+void MarketSlurm::find_shadow(std::uint32_t head_id, const Live& head, Time& shadow,
+                              std::int64_t& spare) const {
   std::multimap<Time, std::int64_t> ends;
   for (const auto& [id, job] : live_) {
     if (job.state == MARKET_JOB_RUNNING)
@@ -76,6 +96,13 @@ void MarketSlurm::find_shadow(const Live& head, Time& shadow, std::int64_t& spar
     shadow = end;
   }
   spare = std::max<std::int64_t>(free - wanted, 0);
+  const Need& need = sim_job(head_id).need;
+  if (need.mem_node_mb == 0 && need.mem_core_mb == 0) return;
+  const Time with_memory = memory_shadow(head_id, head);
+  if (with_memory > shadow) {
+    shadow = with_memory;
+    spare = 0;
+  }
 }
 
 void MarketSlurm::schedule() {
@@ -105,8 +132,10 @@ void MarketSlurm::schedule() {
     if (delays && cores > spare) continue;
     if (cores <= free_ && start_outside(entry.id, *entry.job)) {
       if (delays) spare -= cores;
+    } else if (nobody_overtakes_) {
+      return;
     } else if (shadow == kNever) {
-      find_shadow(*entry.job, shadow, spare);
+      find_shadow(entry.id, *entry.job, shadow, spare);
     }
   }
 }

@@ -2,6 +2,7 @@
 // What is free on each node.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct Need {
   std::uint32_t gpus_per_node = 0;
   std::uint64_t mem_node_mb = 0, mem_core_mb = 0;
 
+  /// Of the whole job; of one on any number of nodes as if it were on one.
+  std::uint64_t total_mem_mb() const {
+    return mem_core_mb * cores + mem_node_mb * std::max<std::uint32_t>(nodes, 1);
+  }
   /// Whether free cores are all that it depends on.
   bool is_plain() const {
     return nodes == 0 && gpus_per_node == 0 && mem_node_mb == 0 && mem_core_mb == 0;

@@ -216,6 +216,7 @@ std::string Reader::read_run(const Row& row, std::string_view state, TraceJob& j
   const auto submit = sacct::parse_time(row[kSubmit]);
   if (!submit) return "a submit time that cannot be read";
   job.submit = *submit;
+  job.by_wall_clock = row[kSubmit].find(':') != std::string_view::npos;
   job.eligible = job.submit;
   if (!is_unknown(row[kEligible])) {
     const auto eligible = sacct::parse_time(row[kEligible]);

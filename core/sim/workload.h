@@ -60,6 +60,8 @@ struct TraceJob {
   std::uint32_t task = kNoTask;   ///< of an array of that number
   std::uint32_t component = 0;    ///< of a heterogeneous job
   std::uint32_t user = 0, account = 0, partition = 0;
+  bool by_wall_clock =
+      false;  ///< its times are a clock's on the wall, counted as if that showed UTC
 
   bool ran() const { return run >= 0; }
 };

@@ -18,6 +18,8 @@ struct PastBid {
   Tres tres;
   double value = 0;         ///< credits: the budget, or the sigmoid's maximum
   std::string partition{};  ///< where it was made
+  bool is_prior = false;    ///< made up from a log by `smarket learn`
+  double weight = 1;        ///< so many such bids
   bool operator==(const PastBid&) const = default;
 };
 

@@ -573,7 +573,7 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
   {
     smarket --help
     for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu why \
-      prices rebid check solve; do
+      prices rebid learn check solve; do
       # shellcheck disable=SC2086
       smarket $verb --help
       grep -q "$verb" "$PAGES/smarket.1"
@@ -604,4 +604,41 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
   split deposit physics
   [ "$status" -eq 1 ]
   [ -z "$out" ]
+}
+
+# Two jobs of 4 CPUs for an hour at 0.50 an hour are worth 2.00 each; times are the zone's, a whole number of weeks later.
+@test "learn makes bids of a log, once, and takes them back" {
+  cat >"$DIR/log" <<'LOG'
+JobID|Account|User|Partition|Submit|Eligible|Start|Elapsed|Timelimit|AllocCPUS|State
+1|physics|ada|main|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T10:30:00|00:20:00|01:00:00|4|COMPLETED
+2|physics|bob|main|2026-03-03T10:00:00|2026-03-03T11:00:00|2026-03-03T11:00:00|00:20:00|01:00:00|4|FAILED
+3|physics|bob|main|2026-03-03T10:00:00|Unknown|Unknown|00:00:00|01:00:00|4|CANCELLED
+4|physics|bob|main|2026-01-03T10:00:00|2026-01-03T10:00:00|2026-01-03T10:00:00|00:20:00|01:00:00|4|COMPLETED
+LOG
+  open_physics >/dev/null
+  [ "$(smarket learn --sacct="$DIR/log" --value-per-hour=0.50)" = \
+    "2 bids learned, of 8.0 billing-hours in the log; left out: jobs 1 that never ran, 1 older than predictor.history" ]
+  bids() { sqlite3 "$DIR/ledger.db" "select strftime('%w', submitted, 'unixepoch') || ' ' || ((earliest - submitted) / 60) || ' ' ||
+    ((deadline - earliest) / 60) || ' ' || (duration / 60) || ' ' || tres || ' ' || value from bid order by submitted"; }
+  [ "$(bids)" = $'1 0 90 60 cpu=4 2.0\n2 60 60 60 cpu=4 2.0' ]
+  # At ten by the clock on the wall, in the past, by less than a week.
+  [ "$(TZ=Europe/Berlin date -d "@$(sqlite3 "$DIR/ledger.db" 'select max(submitted) from bid')" +%T)" = 10:00:00 ]
+  [ "$(sqlite3 "$DIR/ledger.db" "select max(submitted) < unixepoch() and max(submitted) > unixepoch() - 8 * 86400 from bid")" -eq 1 ]
+  [[ $(smarket learn --sacct="$DIR/log" --value-per-hour=0.10) == "0 bids learned"*"; 2 known already"* ]]
+  [[ $(bids) == *"2.0"*"2.0" ]]
+  [ "$(smarket learn --clear)" = "2 learned bids taken back" ]
+  [ "$(sqlite3 "$DIR/ledger.db" 'select count(*) from bid')" -eq 0 ]
+  [ "$(smarket learn --clear --json | jq .forgotten)" -eq 0 ]
+  smarket check >/dev/null || [[ $(smarket check) == *"books"* ]]
+}
+
+@test "learn refuses what it cannot use" {
+  open_physics >/dev/null
+  echo 'JobID|Submit|Elapsed|AllocCPUS' >"$DIR/empty"
+  for arguments in "" "--sacct=$DIR/empty --clear" "--sacct=$DIR/none" "--sacct=$DIR/empty" \
+    "--sacct=$DIR/empty --value-per-hour=cheap" "--sacct=$DIR/empty --slack=-1"; do
+    # shellcheck disable=SC2086
+    split learn $arguments
+    one_line_error
+  done
 }

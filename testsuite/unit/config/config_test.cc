@@ -119,7 +119,7 @@ ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operato
   boot_fail = "charge"; preempted = "charge"; deadline = "charge"; late = "free"; };
 prices = { rule = "max_tres"; floor = "0"; cap = "2.5"; fixed = ".75"; late_penalty = "0.05";
   weights = ( { tres = "gres/gpu:a100"; weight = "60"; }, { tres = "gres/gpu"; weight = "8"; } ); };
-planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; interval_ms = 250; quote_hold = "0:02:00"; };
+planning = { slot = "0:30"; horizon = "1-0"; start_slack = "0"; reservation_lead = "2:00:00"; spare = "0.25"; interval_ms = 250; quote_hold = "0:02:00"; };
 predictor = { method = "lp"; cycle = "1-0"; history = "2-0"; };
 virtual_resources = ( { tres = "virtual/rack"; amount = "2.5"; } );
 configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2"; } );
@@ -164,6 +164,7 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->horizon, 86400);
   EXPECT_EQ(config->start_slack, 0);
   EXPECT_EQ(config->reservation_lead, 7200);
+  EXPECT_EQ(config->spare, 0.25);
   EXPECT_EQ(config->interval_ms, 250u);
   EXPECT_DOUBLE_EQ(config->late_penalty, 0.05);
   EXPECT_EQ(config->predictor, "lp");
@@ -248,6 +249,7 @@ TEST(Config, ValuesOutOfRange) {
                "2: planning.horizon: 60-0: ");
   expect_fault("planning = { horizon = \"12:00:00\"; };",
                "2: planning.reservation_lead: not given: ");
+  expect_fault("planning = { spare = \"1\"; };", "2: planning.spare: 1: ");
   expect_fault("planning = { horizon = \"1-0\"; reservation_lead = \"2-0\"; };",
                "2: planning.reservation_lead: 2-0: ");
   expect_fault("planning = { interval_ms = 5; };", "2: planning.interval_ms: 5: ");

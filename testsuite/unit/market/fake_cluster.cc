@@ -78,7 +78,17 @@ void World::tell_cluster() {
     told.push_back({name.c_str(), name == "main", partitions_up, 0, 0, members.data(),
                     static_cast<std::uint32_t>(members.size()), rules});
   }
+  std::vector<std::vector<market_alloc_t>> held;
+  std::vector<market_foreign_resv_t> reserved;
+  for (const Foreign& each : foreign) {
+    auto& allocs = held.emplace_back();
+    for (const std::uint32_t node : each.nodes) allocs.push_back({node, 0, nullptr, 0, nullptr});
+    reserved.push_back({each.name.c_str(), each.start, each.end, allocs.data(),
+                        static_cast<std::uint32_t>(allocs.size())});
+  }
   market_cluster_t cluster{};
+  cluster.reservations = reserved.data();
+  cluster.reservation_count = static_cast<std::uint32_t>(reserved.size());
   cluster.preempts_by_qos = preempts_by_qos;
   cluster.qos = qos.data();
   cluster.qos_count = static_cast<std::uint32_t>(qos.size());

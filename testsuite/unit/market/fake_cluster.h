@@ -138,6 +138,13 @@ class World {
   std::map<std::uint32_t, std::uint64_t> node_mem;  // MB
   /// The nodes of each partition; "main" is the default one. tell_cluster() makes it known.
   std::map<std::string, std::vector<std::uint32_t>> partitions{{"main", {}}};
+  /// Reservations that are not the market's, of whole nodes; tell_cluster() makes them known.
+  struct Foreign {
+    std::string name;
+    Time start = 0, end = 0;
+    std::vector<std::uint32_t> nodes;
+  };
+  std::vector<Foreign> foreign;
   bool partitions_up = true;  ///< tell_cluster() makes it known
   std::vector<std::string> log, faults;
   std::vector<market_preemptor_t> preemptors;  ///< their accounts' names outlive them

@@ -96,7 +96,8 @@ RC_GTEST_PROP(LazyPrices, ForgetWhatHoldersHeldBefore, ()) {
     for (int holder = *rc::gen::inRange(0, 4); holder > 0; --holder) {
       Tres tres{{"cpu", *rc::gen::inRange(1, 5)}};
       if (*rc::gen::inRange(0, 2) == 1) tres["mem"] = *rc::gen::inRange(1, 500);
-      capacity.busy.push_back({tres, now + *rc::gen::inRange<Time>(-90, 25 * config.slot)});
+      const Time until = now + *rc::gen::inRange<Time>(-90, 25 * config.slot);
+      capacity.busy.push_back({tres, until, until - *rc::gen::inRange<Time>(0, 12 * config.slot)});
     }
     market.update(capacity, now);
   }

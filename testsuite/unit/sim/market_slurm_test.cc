@@ -190,8 +190,145 @@ TEST_P(EveryMechanism, GoesOnWhenNodesFail) {
   EXPECT_EQ(books.liens(), Money());
 }
 
+// Memory is what is short: cores alone would hold three times as much.
+TEST_P(EveryMechanism, NeverTakesMoreMemoryThanThereIs) {
+  Load load = random_load(11, 120);
+  load.machine = *Machine::parse("3x16:8G,1x16:16G");
+  SeededRandom random(5);
+  for (SimJob& job : load.jobs) {
+    (random.below(2) == 0 ? job.need.mem_node_mb : job.need.mem_core_mb) = 100 + random.below(700);
+    if (job.need.mem_node_mb > 0) {
+      job.need.mem_node_mb *= 8;
+      job.need.cores = 1;
+    }
+  }
+  MemoryBooks books;
+  fill([&](const std::string& account, Money amount) {
+    ASSERT_TRUE(books.add_account(account) && books.deposit(account, amount));
+  });
+  Config config;
+  config.mechanism = GetParam();
+  config.seed = "memory";
+  config.weights = {{"cpu", 1}, {"mem", 0.25}};
+  MarketSlurm slurm({load.machine, load.jobs, load.valuations, kAccounts, config}, books);
+  std::vector<std::uint64_t> used(load.machine.nodes.size());
+  std::map<JobIndex, CoreSet> running;
+  std::uint64_t most = 0;
+  slurm.run({}, [&](const Decision& decision) {
+    if (decision.kind == Decision::Kind::kStart) {
+      const Need& need = load.jobs[decision.job].need;
+      std::uint64_t mem_mb = 0;
+      for (std::size_t i = 0; i < decision.cores->nodes.size(); ++i) {
+        const std::uint32_t node = decision.cores->nodes[i];
+        used[node] += decision.cores->mem_mb[i];
+        mem_mb += decision.cores->mem_mb[i];
+        EXPECT_LE(used[node], load.machine.nodes[node].mem_mb) << "job " << decision.job;
+        most = std::max(most, used[node]);
+      }
+      EXPECT_EQ(mem_mb, need.mem_core_mb * need.cores + need.mem_node_mb);
+      running[decision.job] = *decision.cores;
+    } else if (decision.kind == Decision::Kind::kEnd) {
+      const CoreSet& held = running[decision.job];
+      for (std::size_t i = 0; i < held.nodes.size(); ++i) used[held.nodes[i]] -= held.mem_mb[i];
+      running.erase(decision.job);
+    }
+  });
+  EXPECT_GT(most, 7000u) << "memory was never short";
+  std::size_t completed = 0;
+  for (const JobRecord& record : slurm.records()) {
+    EXPECT_NE(record.state, JobState::kRunning);
+    completed += record.state == JobState::kCompleted ? 1 : 0;
+  }
+  EXPECT_GT(completed, 20u);
+  EXPECT_EQ(books.liens(), Money());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryMechanism, ::testing::ValuesIn(mechanism_names()),
                          [](const auto& name) { return name.param; });
+
+// The second job does not fit beside the first; the third one would, and would delay nobody.
+TEST(MarketSlurm, NobodyOvertakesUnderFifo) {
+  for (const std::string mechanism : {"fifo", "easy"}) {
+    Load load;
+    load.machine = *Machine::parse("1x2");
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      SimJob job;
+      job.submit = job.eligible = kStart + i;
+      job.run = job.limit = i == 2 ? 300 : 600;
+      job.need.cores = i == 1 ? 2 : 1;
+      job.trace = i;
+      load.jobs.push_back(job);
+      load.valuations.push_back({*Money::parse("1")});
+    }
+    MemoryBooks books;
+    ASSERT_TRUE(books.add_account("physics") && books.deposit("physics", *Money::parse("5")));
+    const Outcome outcome = simulate(load, mechanism, books);
+    const bool overtook = outcome.records[2].start < outcome.records[1].start;
+    EXPECT_EQ(overtook, mechanism == "easy");
+  }
+}
+
+// Two jobs of 6 GB on a node of 10 GB with cores for both: one after the other, at once on two nodes.
+TEST(MarketSlurm, WaitsForMemory) {
+  for (const std::string mechanism : {"first_fit", "easy", "abacus"}) {
+    for (const std::string machine : {"1x8:10G", "2x8:10G"}) {
+      SCOPED_TRACE(mechanism + " " + machine);
+      Load load;
+      load.machine = *Machine::parse(machine);
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        SimJob job;
+        job.submit = job.eligible = kStart + i;
+        job.run = job.limit = 600;
+        job.need.mem_node_mb = 6144;
+        job.trace = i;
+        load.jobs.push_back(job);
+        load.valuations.push_back({*Money::parse("1")});
+      }
+      MemoryBooks books;
+      ASSERT_TRUE(books.add_account("physics") && books.deposit("physics", *Money::parse("5")));
+      const Outcome outcome = simulate(load, mechanism, books);
+      EXPECT_EQ(outcome.records[0].state, JobState::kCompleted);
+      EXPECT_EQ(outcome.records[1].state, JobState::kCompleted);
+      const bool after = outcome.records[1].start >= outcome.records[0].end;
+      EXPECT_EQ(after, machine == "1x8:10G");
+      EXPECT_LE(outcome.records[1].start, after ? outcome.records[0].end + 120 : kStart + 60);
+    }
+  }
+}
+
+// A job of ten minutes holds its core for five seconds more: it ends and pays as without them, the next
+// one starts after them.
+TEST(MarketSlurm, ARunThatHasEndedHoldsItsCoresWhileItIsCleanedUp) {
+  for (const std::string mechanism : {"first_fit", "abacus", "fifo"}) {
+    SCOPED_TRACE(mechanism);
+    Load load;
+    load.machine = *Machine::parse("1x1");
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      SimJob job;
+      job.submit = job.eligible = kStart + i;
+      job.run = job.limit = 600;
+      job.trace = i;
+      load.jobs.push_back(job);
+      load.valuations.push_back({*Money::parse("1")});
+    }
+    Config config;
+    config.mechanism = mechanism;
+    config.charge_basis = ChargeBasis::kUsed;
+    Money billed;
+    MemoryBooks books([&](const ledger::Segment& run) {
+      EXPECT_EQ(run.end - run.start, 600);
+      billed += run.charged;
+    });
+    ASSERT_TRUE(books.add_account("physics") && books.deposit("physics", *Money::parse("5")));
+    MarketSlurm slurm({load.machine, load.jobs, load.valuations, kAccounts, config, 5}, books);
+    slurm.run({});
+    EXPECT_EQ(slurm.records()[0].end, slurm.records()[0].start + 600);
+    EXPECT_EQ(slurm.records()[1].end, slurm.records()[1].start + 600);
+    EXPECT_GE(slurm.records()[1].start, slurm.records()[0].end + 5);
+    EXPECT_LE(slurm.records()[1].start, slurm.records()[0].end + 120);
+    EXPECT_EQ(billed, books.revenue());
+  }
+}
 
 // One core, a price of 0.10 an hour: the first job gets it at once for 0.05, the second is planned behind
 // it and moves up when the first ends early, the third would be done too late.

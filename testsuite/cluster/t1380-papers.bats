@@ -1,0 +1,27 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The experiments of papers/ in short form: that they run, and what must hold however few jobs there are.
+
+@test "ERA against Rayon: 100 jobs through Slurm and the simulator, the paper's bounds" {
+  run "$BATS_TEST_DIRNAME/papers/rayon" --jobs=100 --build="$CLUSTER_BUILD_DIR"
+  echo "$output" | sed 's/^/# /' >&3
+  [ "$status" -eq 0 ]
+  [[ $output == *"real Slurm 100, simulator 100 of 100"* ]]
+}
+
+@test "a random quarter of an hour under two mechanisms through Slurm and the simulator" {
+  run "$BATS_TEST_DIRNAME/papers/hour" --jobs=15 --at-once=2 --build="$CLUSTER_BUILD_DIR" first_fit abacus
+  echo "$output" | sed 's/^/# /' >&3
+  [ "$status" -eq 0 ]
+  [[ $output == *first_fit*abacus* ]]
+}
+
+@test "both say what they take" {
+  for tool in rayon hour; do
+    run "$BATS_TEST_DIRNAME/papers/$tool" --jobs=none
+    [ "$status" -eq 2 ]
+    [[ $output == *"--jobs=none: allowed is a number from 1"* ]]
+  done
+  run "$BATS_TEST_DIRNAME/papers/hour" lottery
+  [[ $status -eq 2 && $output == *"allowed are"*"tycoon"* ]]
+}
