@@ -18,6 +18,7 @@ struct PastBid {
   Tres tres;
   double value = 0;         ///< credits: the budget, or the sigmoid's maximum
   std::string partition{};  ///< where it was made
+  bool observed = false;    ///< by a market that only observes: others learn nothing from it
   bool operator==(const PastBid&) const = default;
 };
 
