@@ -109,7 +109,8 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
   // A query fails as a job, or it would be a way around what the market asks of jobs.
   if (answer->verdict == MARKET_ANSWERED) return ESLURM_NOT_SUPPORTED;
   if (answer->verdict == MARKET_AGAIN) return EAGAIN;
-  if (accepted && answer->note) note_submit(request, answer->note);
+  if ((accepted || answer->verdict == MARKET_OBSERVED) && answer->note)
+    note_submit(request, answer->note);
   if (accepted) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
   if (accepted && answer->partition) {
@@ -222,8 +223,13 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
   if (code) return code;
   fill(request, uid, options, arena, &submission);
   if (options->budget || options->value || options->quote) {
-    code = check_bid(request, uid, arena, &submission, message);
-    if (code) return code;
+    bool observed = market_observes(submission.partition);
+    char* unsaid = NULL;
+
+    code = check_bid(request, uid, arena, &submission, observed ? &unsaid : message);
+    xfree(unsaid);
+    // Slurm itself refuses it then, or not.
+    if (code) return observed ? SLURM_SUCCESS : code;
   }
   if (options_any(options)) {
     fill_accounts(request, options, arena, &submission);
@@ -237,7 +243,9 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
     code = answer_closed(options, message);
   else
     code = apply(&answer, request, message);
-  if (rest && code == SLURM_SUCCESS && answer.verdict != MARKET_CLOSED) comment_cut(request, rest);
+  if (rest && code == SLURM_SUCCESS && answer.verdict != MARKET_CLOSED &&
+      answer.verdict != MARKET_OBSERVED)
+    comment_cut(request, rest);
   xfree(buffer);
   return code;
 }
@@ -355,6 +363,19 @@ static int judge_unbid_change(job_desc_msg_t* change, job_record_t* job, uint32_
   return ask_about(&asked, change, job, message);
 }
 
+// The market is told who changes the job, and is asked nothing but where it goes.
+static int judge_observed_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
+                                 char** message) {
+  market_change_t asked = {.job_id = job->job_id,
+                           .uid = uid,
+                           .owner_uid = job->user_id,
+                           .is_operator = is_operator(uid),
+                           .note = note_of(job),
+                           .partition = change->partition};
+
+  return ask_about(&asked, change, job, message);
+}
+
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
                              char** message) {
   if (names_market_reservation(change->reservation, job->resv_name))
@@ -369,6 +390,7 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
     message_add(message, "market: a bid is changed with smarket rebid, not in a comment");
     return ESLURM_NOT_SUPPORTED;
   }
+  if (note_is_observed(job)) return judge_observed_change(change, job, uid, message);
   if (!note_is_on(job))
     return change->partition ? judge_unbid_change(change, job, uid, message) : SLURM_SUCCESS;
   if (change->time_limit != NO_VAL && change->time_min == NO_VAL && job->time_min)

@@ -62,7 +62,7 @@ static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t o
 
 // As at submission, for time limits that came from a default and deadlines that came later.
 static void keep_whole_time(job_record_t* job) {
-  bool is_bid = IS_JOB_PENDING(job) && note_is_on(job);
+  bool is_bid = IS_JOB_PENDING(job) && note_is_on(job) && !note_is_observed(job);
 
   if (is_bid && job->deadline && job->deadline != (time_t)NO_VAL && job->time_limit != NO_VAL)
     job->time_min = job->time_limit;

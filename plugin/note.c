@@ -66,6 +66,10 @@ bool note_is_on(const job_record_t* job) {
   return market_is_note(note_of(job));
 }
 
+bool note_is_observed(const job_record_t* job) {
+  return market_is_observed(note_of(job));
+}
+
 void note_write(job_record_t* job, const char* note) {
   if (!note_of(job)) {
     put_first(&job->spank_job_env, &job->spank_job_env_size, entry_of(note));

@@ -22,6 +22,9 @@ const char* note_of(const job_record_t* job);
 // Whether the job carries a note, so that it is the market's.
 bool note_is_on(const job_record_t* job);
 
+// Whether it is of a market that only observes: then nothing else of the job may be changed.
+bool note_is_observed(const job_record_t* job);
+
 // Replaces the job's note. Needs the job WRITE lock, as do the following.
 void note_write(job_record_t* job, const char* note);
 

@@ -40,6 +40,15 @@ Result<Source> open_source(const std::string& database, Source source) {
   return source;
 }
 
+Result<std::vector<ledger::Segment>> read_observed(const Source& source, const Options& options) {
+  if (!source.ledger) return fail("--observed: the ledger is not there, or not yours to read");
+  auto observed = source.ledger->observed(options.filter);
+  if (!observed) return tl::unexpected(observed.error());
+  std::vector<ledger::Segment> runs;
+  for (ledger::ObserveRun& run : *observed) runs.push_back(std::move(run.segment));
+  return runs;
+}
+
 }  // namespace
 
 Result<Source> find_source(const Options& options) {
@@ -55,6 +64,7 @@ Result<Source> find_source(const Options& options) {
 }
 
 Result<std::vector<ledger::Segment>> read_runs(const Source& source, const Options& options) {
+  if (options.observed) return read_observed(source, options);
   return source.ledger ? source.ledger->segments(options.filter) : client::ask_runs(options.filter);
 }
 

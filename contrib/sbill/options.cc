@@ -196,6 +196,8 @@ void add_options(CLI::App& app, Raw& raw, Options& options) {
                  "only these mechanisms: era, or one version, era/1 (comma list)")
       ->join(',');
   app.add_flag("-n,--noheader", raw.no_header, "no header");
+  app.add_flag("--observed", options.observed,
+               "would-be bills of markets that only observe, instead of bills");
   app.add_flag("--open", options.filter.open_too, "also runs that hold a lien and have not ended");
   app.add_option("-o,--format", options.format,
                  "fields, each with its width after %: JobID,Note%40,User%-12")
@@ -251,6 +253,8 @@ std::optional<Stop> interpret(const Raw& raw, Time now, Options& options) {
   options.filter.partitions = split(raw.partitions);
   options.filter.mechanisms = split(raw.mechanisms);
   options.clusters = split(raw.clusters);
+  if (options.observed && (options.filter.open_too || !options.statement_of.empty()))
+    return Stop{1, "--observed: not together with --open or statement: it moves no credits"};
   if (auto stop = read_jobs(raw.jobs, options)) return stop;
   if (auto stop = read_states(raw.states, options)) return stop;
   return read_window(raw, now, options);

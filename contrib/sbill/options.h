@@ -25,6 +25,7 @@ struct Options {
   std::string format;  ///< empty: the default columns
   client::TableStyle style;
   bool totals = false;
+  bool observed = false;  ///< would-be bills of markets that only observe, instead of bills
   bool help_format = false;
   std::string statement_of;  ///< the account of `sbill statement`; empty: a bill per run
 };

@@ -22,6 +22,7 @@ struct CommandLine {
   MenuArguments menu;
   RebidArguments rebid;
   LearnArguments learn;
+  ObservedArguments observed;
   SimulateArguments simulate;
   std::string name, job, partition, mechanism, file = "-";
   std::function<int()> run;
@@ -168,6 +169,14 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* show_markets_verb =
       add_verb(*show, "markets", "The markets, their rules, partitions and price levels");
   choose(show_markets_verb, line, [&line] { return show_markets(line.common); });
+
+  CLI::App* observed =
+      add_verb(*show, "observed", "What markets that only observe would have done, by account");
+  observed->add_option("-S,--starttime", line.observed.start,
+                       "Of runs that ended at this time or later");
+  observed->add_option("-E,--endtime", line.observed.end, "Of runs that ended before this time");
+  observed->add_option("--market", line.observed.market, "Of this market alone");
+  choose(observed, line, [&line] { return show_observed(line.common, line.observed); });
 
   CLI::App* rebid_verb = add_verb(app, "rebid", "Change the bid of a pending job");
   rebid_verb->add_option("JOBID", line.rebid.job, "The job, or ARRAY_TASK")->required();

@@ -150,12 +150,14 @@ int show_markets(const Common& common) {
                {"NOW", true},
                {"CHEAPEST", true},
                {"LEVEL", true},
-               {"SPENT/HOUR", true}});
+               {"SPENT/HOUR", true},
+               {"MODE", false}});
   for (const auto& market : answer->at("markets")) {
     std::vector<std::string> partitions = market.at("partitions");
     table.add({market.at("name"), market.at("rule"), fmt::format("{}", fmt::join(partitions, ",")),
                fmt::to_string(market.at("live").get<int>()), price(market, "now"),
-               price(market, "cheapest"), price(market, "level"), price(market, "spent_per_hour")});
+               price(market, "cheapest"), price(market, "level"), price(market, "spent_per_hour"),
+               market.at("mode")});
   }
   fmt::print("{}", table.text());
   return kSuccess;

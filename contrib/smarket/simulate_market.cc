@@ -20,7 +20,11 @@ Config config_of(const Scenario& scenario, const std::string& mechanism) {
     config.mechanism = mechanism;
     config.markets.clear();
   }
+  // Of several markets some may observe; in virtual time these act with the others.
+  const bool acts = mechanism != kSiteMechanism || !config.only_observes();
+  if (acts) config.mode = MarketMode::kActive;
   for (MarketSettings& market : config.markets) {
+    if (acts) market.mode = MarketMode::kActive;
     if (market.seed.empty()) market.seed = scenario.seed;
   }
   if (config.seed.empty()) config.seed = scenario.seed;

@@ -47,6 +47,10 @@ struct LearnArguments {
   bool clear = false, strict = false;
 };
 
+struct ObservedArguments {
+  std::string start, end, market;
+};
+
 struct SimulateArguments {
   std::string swf, sacct, ledger, mapreduce, generate, cluster;
   std::vector<std::string> fields, mechanisms;
@@ -81,6 +85,9 @@ int why(const Common& common, const std::string& job);
 int prices(const Common& common, const std::string& partition);
 int show_markets(const Common& common);
 int rebid(const Common& common, const RebidArguments& arguments);
+
+// observed_verb.cc: the books themselves.
+int show_observed(const Common& common, const ObservedArguments& arguments);
 
 // check.cc
 int check(const Common& common);

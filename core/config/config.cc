@@ -116,7 +116,11 @@ void read_bids(Section& section, MarketSettings& market) {
   static constexpr std::array<Name<ArrayFunding>, 2> kArrays{
       {{"whole", ArrayFunding::kWhole}, {"per_task", ArrayFunding::kPerTask}}};
 
+  static constexpr std::array<Name<MarketMode>, 2> kMode{
+      {{"active", MarketMode::kActive}, {"observe", MarketMode::kObserve}}};
+
   read_partitions(section, market);
+  section.choice<MarketMode>("mode", kMode, market.mode);
   section.choice<UnbidJobs>("unbid", kUnbid, market.unbid);
   section.choice<NoFunds>("no_funds", kNoFunds, market.no_funds);
   section.choice<ArrayFunding>("arrays", kArrays, market.arrays);
@@ -298,6 +302,12 @@ bool MarketSettings::trades(std::string_view partition) const {
 
 std::vector<MarketSettings> Config::all_markets() const {
   return markets.empty() ? std::vector<MarketSettings>{*this} : markets;
+}
+
+std::vector<MarketSettings> Config::observing() const {
+  std::vector<MarketSettings> some = all_markets();
+  std::erase_if(some, [](const MarketSettings& market) { return !market.observes(); });
+  return some;
 }
 
 namespace {

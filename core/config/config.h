@@ -30,6 +30,8 @@ enum class ArrayFunding { kWhole, kPerTask };
 enum class ContractFloor { kSite, kNone };
 enum class UnbidJobs { kBestEffort, kRefuse };
 enum class Quiet { kNone, kAccepted };
+/// kObserve: the market says what it would do, and does nothing.
+enum class MarketMode { kActive, kObserve };
 
 struct TresWeight {
   std::string tres;   ///< "cpu", "mem" (weight per GB), "node", "gres/gpu", "gres/gpu:a100"
@@ -83,6 +85,7 @@ struct MarketSettings {
   std::string name = "market";
   std::vector<std::string> partitions;  ///< that trade; empty: all
   std::string mechanism = "era";
+  MarketMode mode = MarketMode::kActive;
   std::string currency = "credits";  ///< of all markets
   std::string seed;  ///< of all draws; empty: the one that the ledger keeps. Never shown
   UnbidJobs unbid = UnbidJobs::kBestEffort;
@@ -134,6 +137,7 @@ struct MarketSettings {
   /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu",
   /// unknown names weigh 0.
   double weight_of(std::string_view tres) const;
+  bool observes() const { return mode == MarketMode::kObserve; }
   /// Whether bids in this partition are the market's.
   bool trades(std::string_view partition) const;
 };
@@ -152,6 +156,10 @@ struct Config : MarketSettings {
 
   /// The markets, at least one.
   std::vector<MarketSettings> all_markets() const;
+  /// Those that only observe.
+  std::vector<MarketSettings> observing() const;
+  /// Whether all do.
+  bool only_observes() const { return observing().size() == all_markets().size(); }
 };
 
 /// Reads and validates a file with libconfig. Money, prices, weights are quoted decimal strings and

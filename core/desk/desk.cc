@@ -17,6 +17,8 @@
 namespace market {
 namespace {
 
+constexpr const char* kOnlyObserved =
+    "only observed: Slurm starts it as without a market, and no credit moves. ";
 constexpr std::size_t kLongestQuery = 65536;
 constexpr std::size_t kLiensInAnAnswer = 500;
 
@@ -111,6 +113,7 @@ Json Desk::query_liens(const Json& ask, const market_submission_t& asker) const 
 
 Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
+  if (Desk* desk = observers_of_job(name)) return desk->query_why(ask, asker, now);
   const Job* job = site_.jobs.find_job(name);
   const bool theirs = job != nullptr && (job->agreed.bid.uid == asker.uid ||
                                          admission_.may_see(job->agreed.bid.account, asker));
@@ -128,7 +131,8 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   const std::string sentence = explain(site_, *job, now, code);
   const double hours = site_.billing_of(job->agreed.bid.request) *
                        static_cast<double>(job->agreed.bid.request.duration) / 3600.0;
-  std::string text = fmt::format("{} {}.  [{}]", printable(name), sentence, code);
+  std::string text = fmt::format("{}{} {}.  [{}]", site_.observes ? kOnlyObserved : "",
+                                 printable(name), sentence, code);
   if (job->phase != Phase::kWaiting && !job->agreed.terms.auctioned()) {
     text += fmt::format(
         "\nprice {} = {} billing-hours × {} ({}{}{}); lien {} on {}; promised by {}",
@@ -172,6 +176,7 @@ Json Desk::query_balance(const market_submission_t& asker) {
 
 Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time now) {
   const std::string name = text_of(ask, "job");
+  if (Desk* desk = observers_of_job(name)) return desk->query_rebid(ask, asker, now);
   Job* job = site_.jobs.find_job(name);
   const bool is_theirs = job != nullptr && (asker.is_operator || job->agreed.bid.uid == asker.uid);
   if (!is_theirs || job->phase == Phase::kEnded)
@@ -223,22 +228,52 @@ std::size_t Desk::live_bids_of(const Exchange& exchange) const {
   return live;
 }
 
-// Each market with its rule, its partitions, its live bids and its price level.
-Json Desk::query_markets(Time now) const {
+Json Desk::market_in(const Exchange& exchange, Time now) const {
+  Json partitions = Json::array();
+  for (const Partition& partition : site_.cluster.partitions()) {
+    if (exchange.settings.trades(partition.name)) partitions.push_back(partition.name);
+  }
+  Json market{{"name", exchange.settings.name},
+              {"rule", exchange.rule()},
+              {"partitions", std::move(partitions)},
+              {"mode", exchange.settings.observes() ? "observe" : "active"},
+              {"live", live_bids_of(exchange)}};
+  add_price_level(exchange, now, market);
+  return market;
+}
+
+// Each market with its rule, its partitions, its live bids and its price level; of one that observes
+// what is followed there.
+Json Desk::query_markets(Time now) {
   Json markets = Json::array();
   for (const auto& exchange : site_.exchanges) {
-    Json partitions = Json::array();
-    for (const Partition& partition : site_.cluster.partitions()) {
-      if (exchange->settings.trades(partition.name)) partitions.push_back(partition.name);
+    const auto observed = [&](const auto& other) {
+      return other->settings.name == exchange->settings.name;
+    };
+    const Exchange* shown = exchange.get();
+    const Desk* desk = this;
+    if (exchange->settings.observes() && observers_ && observers_->site_.has_config) {
+      const Exchanges& all = observers_->site_.exchanges;
+      const auto found = std::find_if(all.begin(), all.end(), observed);
+      if (found != all.end()) {
+        shown = found->get();
+        desk = observers_.get();
+      }
     }
-    Json market{{"name", exchange->settings.name},
-                {"rule", exchange->rule()},
-                {"partitions", std::move(partitions)},
-                {"live", live_bids_of(*exchange)}};
-    add_price_level(*exchange, now, market);
-    markets.push_back(std::move(market));
+    markets.push_back(desk->market_in(*shown, now));
   }
   return Json{{"ok", true}, {"markets", std::move(markets)}};
+}
+
+Desk* Desk::observers_of(const std::string& partition) {
+  const Partition* found = site_.cluster.find_partition(partition);
+  const bool is_observed = observers_ && found != nullptr && site_.only_observed(found->name);
+  return is_observed && observers_->site_.ready() ? observers_.get() : nullptr;
+}
+
+Desk* Desk::observers_of_job(const std::string& name) {
+  const bool is_observed = observers_ && observers_->site_.jobs.find_job(name) != nullptr;
+  return is_observed && observers_->site_.ready() ? observers_.get() : nullptr;
 }
 
 Json Desk::query_status(const market_submission_t& asker, Time now) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ class Desk {
       : site_(market.site()),
         admission_(market.admission()),
         confirmation_(market.confirmation()) {}
+  /// With `observer`, of the markets that only observe, of which the same desk speaks.
+  Desk(Market& market, Market& observer) : Desk(market) {
+    observers_ = std::make_unique<Desk>(observer);
+  }
 
   /// Answers `asker.query`.
   Answer answer_query(const market_submission_t& asker, Time now);
@@ -47,14 +52,15 @@ class Desk {
   Json for_each_partition(const Json& ask,
                           const std::function<Json(const std::string& partition)>& answer);
   Json query_prices(const Json& ask, Time now);
-  Json prices_in(const std::string& named_partition, Time now) const;
+  Json prices_in(const std::string& named_partition, Time now);
   std::size_t live_bids_of(const Exchange& exchange) const;
   Json query_balance(const market_submission_t& asker);
   Json query_rebid(const Json& ask, const market_submission_t& asker, Time now);
   Json query_status(const market_submission_t& asker, Time now);
   Json query_liens(const Json& ask, const market_submission_t& asker) const;
-  Json query_markets(Time now) const;
+  Json query_markets(Time now);
   std::string query_bill(const Json& ask, const market_submission_t& asker, Time now);
+  Json market_in(const Exchange& exchange, Time now) const;
   void add_price_level(const Exchange& exchange, Time now, Json& market) const;
   bool share_nodes(const Partition& a, const Partition& b) const;
   void add_qos_risks(const Exchange& exchange, std::vector<std::string>& risks) const;
@@ -65,7 +71,12 @@ class Desk {
   Site& site_;
   Admission& admission_;
   const Confirmation& confirmation_;
+  /// The desk that speaks of a partition, or of a job, that a market only observes; else null.
+  Desk* observers_of(const std::string& partition);
+  Desk* observers_of_job(const std::string& name);
+
   Inquiries inquiries_;
+  std::unique_ptr<Desk> observers_;
 };
 
 }  // namespace market

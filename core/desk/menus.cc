@@ -45,6 +45,8 @@ Result<std::optional<Declared>> declared_by(const Json& ask, Time now) {
 }  // namespace
 
 Json Desk::query_menu(const Json& ask, const market_submission_t& asker, Time now) {
+  if (Desk* desk = observers_of(text_of(ask, "partition")))
+    return desk->query_menu(ask, asker, now);
   const auto asked = read_request(text_of(ask, "partition"), ask, asker, now);
   if (!asked) return failure(asked.error().text);
   if (!asked->account_error.empty()) return failure(asked->account_error);

@@ -134,6 +134,8 @@ Result<Desk::Asked> Desk::read_request(const std::string& named_partition, const
 
 Json Desk::quote_in(const std::string& named_partition, const Json& ask,
                     const market_submission_t& asker, Time now) {
+  if (Desk* desk = observers_of(named_partition))
+    return desk->quote_in(named_partition, ask, asker, now);
   const auto asked = read_request(named_partition, ask, asker, now);
   if (!asked) return failure(asked.error().text);
   Json answer = !site_.exchange_of(asked->request).promises()
@@ -237,7 +239,8 @@ Json Desk::query_prices(const Json& ask, Time now) {
 }
 
 // Posted prices hour by hour; of an auction what its bids pay now.
-Json Desk::prices_in(const std::string& named_partition, Time now) const {
+Json Desk::prices_in(const std::string& named_partition, Time now) {
+  if (Desk* desk = observers_of(named_partition)) return desk->prices_in(named_partition, now);
   const auto partition = admission_.check_partition(named_partition);
   if (!partition) return failure(partition.error().text);
   Request request;

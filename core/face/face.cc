@@ -248,7 +248,8 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     return true;
   });
   if (ticket != 0) served.begin(ticket);
-  if (is_open && (answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING))
+  if (is_open && (answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING ||
+                  answer->verdict == MARKET_OBSERVED))
     market_wake();
 }
 
@@ -284,6 +285,16 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
 
 bool market_is_note(const char* text) {
   return market::is_note(market::or_empty(text));
+}
+
+bool market_is_observed(const char* note) {
+  return market::is_observed_note(market::or_empty(note));
+}
+
+bool market_observes(const char* partitions) {
+  return with_market("market_observes", false, [&](const market::LockedMarket& market) {
+    return market.only_observes(market::or_empty(partitions));
+  });
 }
 
 bool market_wants_job(int state, const char* note) {

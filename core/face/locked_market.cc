@@ -3,25 +3,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/desk/bill_talk.h"
 #include "core/desk/json.h"
+#include "core/market/note.h"
+#include "core/market/text.h"
 
 namespace market {
 namespace {
 
 constexpr std::size_t kFewSales = 64;  // made up for under the lock
 constexpr int kMostRounds = 8;         // of making up for sales without it
+constexpr std::uint64_t kObservers = std::uint64_t{1} << 63;  // of tickets: whose they are
 
 }  // namespace
 
 LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, const Log& log)
     : log_(log),
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
-      desk_(market_),
+      observer_(
+          cluster_name,
+          [log](LogLevel level, const std::string& line) { log(level, "observing: " + line); },
+          [this] { ledger_thread_.wake(); }, Role::kObserves),
+      desk_(market_, observer_),
       maker_(market_.site()),
+      observers_maker_(observer_.site()),
       ledger_thread_(
           std::move(config_path), std::move(cluster_name),
           BooksClient{[this] { return take_entries(); },
@@ -40,14 +50,13 @@ void LockedMarket::stop(std::uint32_t flush_ms) {
   ledger_thread_.flush();
   {
     const MutexLock lock(mutex_);
-    while (market_.unwritten() != 0 &&
-           written_.wait_until(mutex_, until) != std::cv_status::timeout) {
+    while (unwritten() != 0 && written_.wait_until(mutex_, until) != std::cv_status::timeout) {
     }
-    if (market_.unwritten() != 0) {
+    if (unwritten() != 0) {
       log_(LogLevel::kError,
            fmt::format("{} entries were not written to the ledger; they are made again from the "
                        "jobs' notes",
-                       market_.unwritten()));
+                       unwritten()));
     }
   }
   ledger_thread_.stop();
@@ -55,48 +64,79 @@ void LockedMarket::stop(std::uint32_t flush_ms) {
 
 std::vector<Queued> LockedMarket::take_entries() {
   const MutexLock lock(mutex_);
-  return market_.take_entries();
+  std::vector<Queued> entries = market_.take_entries();
+  for (Queued& entry : shadow_.take(observer_.take_entries())) entries.push_back(std::move(entry));
+  return entries;
 }
 
 // Empty when there is nothing to learn and the settings stay, or when they cannot be had.
-Exchanges LockedMarket::successors(BooksReport& news) {
+Exchanges LockedMarket::successors(Side side, BooksReport& news) {
+  ExchangeMaker& maker = side == Side::kActs ? maker_ : observers_maker_;
   std::size_t stocked = 0;
   {
     const MutexLock lock(mutex_);
-    stocked = market_.stocked_markets();
+    stocked = of(side).stocked_markets();
   }
-  if (!maker_.is_wanted(news, stocked)) return {};
+  if (!maker.is_wanted(news, stocked)) return {};
   std::vector<MarketSettings> markets;
   std::vector<Stand> stands;
   {
     const MutexLock lock(mutex_);
-    markets = (news.config ? *news.config : market_.config()).all_markets();
-    stands = market_.stands_of(markets);
+    markets = (news.config ? *news.config : of(side).config()).all_markets();
+    stands = of(side).stands_of(markets);
   }
-  Exchanges next = maker_.make(markets, stands, news.now);
+  Exchanges next = maker.make(markets, stands, news.now);
   for (const auto& exchange : next) exchange->prepare();
   return next;
 }
 
 // What was sold while the next exchanges were taught is made up for without the lock too, but for
 // the last few sales.
-void LockedMarket::report(BooksReport news) {
-  Exchanges next = successors(news);
+// Whether settings that came with the news are in force now.
+bool LockedMarket::tell(Side side, BooksReport news) {
+  Exchanges next = successors(side, news);
+  const bool is_renewed = !next.empty();
   Exchanges replaced;  // freed without the lock
   for (int round = 1;; ++round) {
     std::vector<Sale> sales;
     {
       const MutexLock lock(mutex_);
-      sales = market_.take_sales();
+      sales = of(side).take_sales();
       if (sales.size() <= kFewSales || round == kMostRounds) {
         make_up(next, sales);
-        replaced = market_.tell_books(news, std::move(next));
+        replaced = of(side).tell_books(news, std::move(next));
         break;
       }
     }
     make_up(next, sales);
   }
+  return is_renewed;
+}
+
+void LockedMarket::report(BooksReport news) {
+  BooksReport for_observer = shadow_.split(news);
+  if (!tell(Side::kActs, std::move(news))) for_observer.config.reset();
+  tell_observer(std::move(for_observer));
   written_.notify_all();
+}
+
+// Where nothing observes any more, all that was followed is forgotten.
+void LockedMarket::tell_observer(BooksReport news) {
+  bool rests = false;
+  {
+    const MutexLock lock(mutex_);
+    rests = news.config ? news.config->observing().empty() : !observer_.is_open();
+    if (rests) observer_.rest(news.now);
+  }
+  if (news.config) news.config->markets = news.config->observing();
+  if (rests) news.config.reset();
+  if (rests) news.past_bids.reset();
+  const bool changed = news.config.has_value();
+  const Time now = news.now;
+  tell(Side::kObserves, std::move(news));
+  if (!changed) return;
+  const MutexLock lock(mutex_);
+  observer_.forget_untraded(now);
 }
 
 std::vector<Inquiry> LockedMarket::take_inquiries() {
@@ -117,12 +157,12 @@ std::uint32_t LockedMarket::interval_ms() const {
 
 bool LockedMarket::wants_ended_jobs() const {
   const MutexLock lock(mutex_);
-  return market_.wants_ended_jobs();
+  return market_.wants_ended_jobs() || (observer_.is_open() && observer_.wants_ended_jobs());
 }
 
 bool LockedMarket::wants_preemptors() const {
   const MutexLock lock(mutex_);
-  return market_.wants_preemptors();
+  return market_.wants_preemptors() || observer_.wants_preemptors();
 }
 
 bool LockedMarket::wants_count(std::uint32_t job_id, std::string_view note) const {
@@ -133,6 +173,12 @@ bool LockedMarket::wants_count(std::uint32_t job_id, std::string_view note) cons
 void LockedMarket::update_cluster(const market_cluster_t& cluster, Time now) {
   const MutexLock lock(mutex_);
   market_.update_cluster(cluster, now);
+  observer_.update_cluster(cluster, now);
+}
+
+bool LockedMarket::only_observes(std::string_view partitions) const {
+  const MutexLock lock(mutex_);
+  return market_.only_observes(partitions);
 }
 
 CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid) const {
@@ -142,7 +188,13 @@ CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid)
 
 Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
   const MutexLock lock(mutex_);
-  if (submission.query == nullptr) return market_.submit(submission, now);
+  if (submission.query == nullptr) {
+    if (!market_.only_observes(or_empty(submission.partition)))
+      return market_.submit(submission, now);
+    Answer answer = observer_.observe(submission, now);
+    if (answer.ticket != 0) answer.ticket |= kObservers;
+    return answer;
+  }
   Answer answer = desk_.answer_query(submission, now);
   if (desk_.inquiries().any_waits()) ledger_thread_.wake();
   return answer;
@@ -150,17 +202,26 @@ Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
 
 void LockedMarket::submission_over(std::uint64_t ticket) {
   const MutexLock lock(mutex_);
-  market_.submission_over(ticket);
+  if ((ticket & kObservers) != 0)
+    observer_.submission_over(ticket & ~kObservers);
+  else
+    market_.submission_over(ticket);
 }
 
 market_verdict LockedMarket::modify(const market_change_t& change, Time now, std::string& text) {
   const MutexLock lock(mutex_);
-  return market_.modify(change, now, text);
+  if (!is_observed_note(or_empty(change.note))) return market_.modify(change, now, text);
+  observer_.note_change(change, now);
+  // Into a market that acts it goes as any job without a bid.
+  market_change_t unbid = change;
+  unbid.unbid = true;
+  return market_.modify(unbid, now, text);
 }
 
 void LockedMarket::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
   const MutexLock lock(mutex_);
   market_.tell_preemptors(preemptors, count);
+  observer_.tell_preemptors(preemptors, count);
 }
 
 const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
@@ -168,7 +229,14 @@ const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
                                                       const char* const* resv_names,
                                                       std::size_t resv_count, Time now) {
   const MutexLock lock(mutex_);
-  return market_.pass(jobs, job_count, resv_names, resv_count, now);
+  const auto& orders = market_.pass(jobs, job_count, resv_names, resv_count, now);
+  const auto& unheard = observer_.pass(jobs, job_count, nullptr, 0, now);
+  if (unheard.empty()) return orders;
+  // Of an observer nothing is carried out but what it keeps in its own notes.
+  orders_ = orders;
+  std::copy_if(unheard.begin(), unheard.end(), std::back_inserter(orders_),
+               [](const market_order_t& order) { return order.kind == MARKET_SET_NOTE; });
+  return orders_;
 }
 
 const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
@@ -179,6 +247,7 @@ const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
 void LockedMarket::order_failed(const market_order_t& order, std::string_view why, Time now) {
   const MutexLock lock(mutex_);
   market_.order_failed(order, why, now);
+  observer_.order_failed(order, why, now);
 }
 
 std::uint32_t LockedMarket::site_factor(std::uint32_t job_id, std::string_view note) {
@@ -188,12 +257,14 @@ std::uint32_t LockedMarket::site_factor(std::uint32_t job_id, std::string_view n
 
 std::string LockedMarket::broken_invariant() const {
   const MutexLock lock(mutex_);
-  return market_.broken_invariant();
+  const std::string broken = market_.broken_invariant();
+  return broken.empty() ? observer_.broken_invariant() : broken;
 }
 
 std::optional<EndTexts> LockedMarket::job_ended(const market_job_t& job, Time now) {
   const MutexLock lock(mutex_);
-  return market_.job_ended(job, now);
+  return is_observed_note(or_empty(job.note)) ? observer_.job_ended(job, now)
+                                              : market_.job_ended(job, now);
 }
 
 }  // namespace market

@@ -13,6 +13,7 @@
 #include "core/market/exchange_maker.h"
 #include "core/market/ledger_thread.h"
 #include "core/market/market.h"
+#include "core/market/shadow_books.h"
 #include "core/util/mutex.h"
 
 namespace market {
@@ -40,6 +41,7 @@ class LockedMarket {
   bool wants_count(std::uint32_t job_id, std::string_view note) const;
 
   void update_cluster(const market_cluster_t& cluster, Time now);
+  bool only_observes(std::string_view partitions) const;
   CommentAnswer read_comment(std::string_view comment, bool has_bid) const;
   Answer submit(const market_submission_t& submission, Time now);
   void submission_over(std::uint64_t ticket);
@@ -55,9 +57,18 @@ class LockedMarket {
   std::string broken_invariant() const;
 
  private:
+  enum class Side { kActs, kObserves };
+  Market& of(Side side) MARKET_LOCK_ATTRIBUTE(requires_capability(mutex_)) {
+    return side == Side::kActs ? market_ : observer_;
+  }
+  std::size_t unwritten() const MARKET_LOCK_ATTRIBUTE(requires_capability(mutex_)) {
+    return market_.unwritten() + observer_.unwritten();
+  }
   std::vector<Queued> take_entries();
   void report(BooksReport news);
-  Exchanges successors(BooksReport& news);
+  bool tell(Side side, BooksReport news);
+  void tell_observer(BooksReport news);
+  Exchanges successors(Side side, BooksReport& news);
   std::vector<Inquiry> take_inquiries();
   void answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page);
 
@@ -66,8 +77,11 @@ class LockedMarket {
   mutable Mutex mutex_;
   std::condition_variable_any written_;
   Market market_ MARKET_GUARDED_BY(mutex_);
+  Market observer_ MARKET_GUARDED_BY(mutex_);  // of the markets that only observe
   Desk desk_ MARKET_GUARDED_BY(mutex_);
-  ExchangeMaker maker_;  // of the ledger's thread alone
+  std::vector<market_order_t> orders_ MARKET_GUARDED_BY(mutex_);
+  ExchangeMaker maker_, observers_maker_;  // these two lines are of the ledger's thread alone
+  ShadowBooks shadow_;
 
   LedgerThread ledger_thread_;  // last: it calls back into the rest
 };

@@ -111,6 +111,14 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
  * note's content may still be damaged. Cheap. */
 bool market_is_note(const char* text);
 
+/* Whether it is a note of a market that only observes: nothing but the note may be changed of its job.
+ * Cheap. */
+bool market_is_observed(const char* note);
+
+/* Whether jobs of all these partitions (a comma list; NULL: the default one) are for markets that only
+ * observe: what is asked of bids elsewhere is not asked there. Cheap. */
+bool market_observes(const char* partitions);
+
 /* Whether the pass needs this job at all: it runs, or carries a note. Cheap. */
 bool market_wants_job(int state, const char* note);
 

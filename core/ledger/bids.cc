@@ -14,14 +14,15 @@ namespace {
 constexpr Time kHour = 3600;
 constexpr Time kHoursOfDay = 24;
 
-// Refused bids sort by cluster and hour, so that those of a day are neighbours.
-std::string refused_from(const std::string& cluster, Time hour) {
-  return fmt::format("refused:{}:{:08}", cluster, hour);
+// Refused bids sort by cluster and hour, so that those of a day are neighbours. Those of markets that
+// only observe are apart; no cluster's name has a star.
+std::string refused_from(const RecordBid& record, Time hour) {
+  return fmt::format("refused:{}{}:{:08}", record.cluster, record.observed.empty() ? "" : "*",
+                     hour);
 }
 
 std::string refused_id(const RecordBid& record) {
-  return fmt::format("{}:{}", refused_from(record.cluster, record.bid.submitted / kHour),
-                     record.uid);
+  return fmt::format("{}:{}", refused_from(record, record.bid.submitted / kHour), record.uid);
 }
 
 /// What the account's other refused bids of the same day are worth together.
@@ -30,26 +31,30 @@ double refused_that_day(Database& database, const RecordBid& record, const std::
   Statement query = database.prepare(
       "SELECT coalesce(sum(value), 0.0) FROM bid WHERE id >= ? AND id < ? AND id <> ? AND account "
       "= ?");
-  query.bind(refused_from(record.cluster, midnight))
-      .bind(refused_from(record.cluster, midnight + kHoursOfDay))
+  query.bind(refused_from(record, midnight))
+      .bind(refused_from(record, midnight + kHoursOfDay))
       .bind(id)
       .bind(lower_case(record.account));
   return query.step() ? query.real(0) : 0;
 }
 
 Outcome store(Database& database, const RecordBid& record, const std::string& id) {
-  database
-      .prepare(
-          "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
-          "account, uid, accepted, price, mechanism, cluster) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, "
-          "?, ?, ?, ?) "
-          "ON CONFLICT (id) DO UPDATE SET submitted = excluded.submitted, earliest = "
-          "excluded.earliest, deadline = excluded.deadline, duration = excluded.duration, tres = "
-          "excluded.tres, value = excluded.value, partition = excluded.partition, account = "
-          "excluded.account, price = excluded.price, mechanism = excluded.mechanism "
-          "WHERE excluded.accepted = 0 AND excluded.value > bid.value")
-      .bind(id)
+  std::optional<std::int64_t> observation;
+  if (!record.observed.empty()) {
+    observation = open_observation(database, record.cluster, record.observed);
+    if (!observation) return Outcome::kRefused;
+  }
+  Statement insert = database.prepare(
+      "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
+      "account, uid, accepted, price, mechanism, cluster, observation) VALUES (?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT (id) DO UPDATE SET submitted = excluded.submitted, earliest = "
+      "excluded.earliest, deadline = excluded.deadline, duration = excluded.duration, tres = "
+      "excluded.tres, value = excluded.value, partition = excluded.partition, account = "
+      "excluded.account, price = excluded.price, mechanism = excluded.mechanism, "
+      "observation = excluded.observation "
+      "WHERE excluded.accepted = 0 AND excluded.value > bid.value");
+  insert.bind(id)
       .bind(record.bid.submitted)
       .bind(record.bid.earliest)
       .bind(record.bid.deadline)
@@ -62,8 +67,9 @@ Outcome store(Database& database, const RecordBid& record, const std::string& id
       .bind(std::int64_t{record.accepted})
       .bind(record.price.micro())
       .bind(record.mechanism)
-      .bind(record.cluster)
-      .run();
+      .bind(record.cluster);
+  observation ? insert.bind(*observation) : insert.bind_null();
+  insert.run();
   return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
 }
 
@@ -84,22 +90,25 @@ Outcome forget_bid(Database& database, const ForgetBid& operation) {
   return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
 }
 
-// Rows with `accepted` 0 under another id are bids that were taken back, or refused ones from
-// before refused bids were limited.
+// Of the bids of observing markets those of times that go on, marked as such. Rows with `accepted` 0
+// under another id are bids that were taken back, or refused ones from before refused bids were limited.
 std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
                                     Time until) {
   Statement query = database.prepare(
       "SELECT submitted, earliest, deadline, duration, tres, value, partition, "
-      "substr(id, 1, 6) = 'prior:' FROM bid WHERE "
-      "submitted >= ? AND submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, "
-      "8) = 'refused:') ORDER BY submitted, "
-      "id");
+      "substr(id, 1, 6) = 'prior:', observation IS NOT NULL FROM bid WHERE submitted >= ? AND "
+      "submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') "
+      "AND "
+      "(observation IS NULL OR observation IN (SELECT id FROM observation WHERE ended IS NULL)) "
+      "ORDER BY submitted, id");
   query.bind(since).bind(until).bind(cluster);
   std::vector<PastBid> bids;
   while (query.step()) {
-    bids.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
-                    decode_tres(query.text(4)), query.real(5), query.text(6),
-                    query.integer(7) == 1});
+    PastBid& bid = bids.emplace_back(PastBid{query.integer(0), query.integer(1), query.integer(2),
+                                             query.integer(3), decode_tres(query.text(4)),
+                                             query.real(5), query.text(6)});
+    bid.is_prior = query.integer(7) == 1;
+    bid.observed = query.integer(8) == 1;
   }
   return bids;
 }

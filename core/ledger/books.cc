@@ -76,34 +76,6 @@ Segment merged(Segment segment, const Segment& known) {
   return segment;
 }
 
-void bind_segment(Statement& statement, const Segment& segment) {
-  statement.bind(segment.key.cluster)
-      .bind(std::int64_t{segment.key.job_id})
-      .bind(segment.key.submitted)
-      .bind(std::int64_t{segment.key.restart})
-      .bind(std::int64_t{segment.array_job_id})
-      .bind(std::int64_t{segment.array_task_id})
-      .bind(std::int64_t{segment.uid})
-      .bind(segment.user)
-      .bind(lower_case(segment.account))
-      .bind(segment.partition)
-      .bind(segment.state)
-      .bind(segment.mechanism)
-      .bind(segment.tres)
-      .bind(segment.note)
-      .bind(segment.planned_start)
-      .bind(segment.promised_end)
-      .bind(segment.start)
-      .bind(segment.end)
-      .bind(segment.suspended)
-      .bind(segment.elapsed)
-      .bind(segment.billing)
-      .bind(segment.quoted.micro())
-      .bind(segment.charged.micro())
-      .bind(segment.refunded.micro())
-      .bind(segment.key.bid);
-}
-
 }  // namespace
 
 std::optional<AccountRow> find_account(Database& database, std::string_view name) {
@@ -174,6 +146,38 @@ std::int64_t post(Database& database, const Transfer& transfer) {
     add_to_balance(database, transfer.credit, amount, 0);
   }
   return row;
+}
+
+void bind_segment(Statement& statement, const Segment& segment) {
+  statement.bind(segment.key.cluster)
+      .bind(std::int64_t{segment.key.job_id})
+      .bind(segment.key.submitted)
+      .bind(std::int64_t{segment.key.restart})
+      .bind(std::int64_t{segment.array_job_id})
+      .bind(std::int64_t{segment.array_task_id})
+      .bind(std::int64_t{segment.uid})
+      .bind(segment.user)
+      .bind(lower_case(segment.account))
+      .bind(segment.partition)
+      .bind(segment.state)
+      .bind(segment.mechanism)
+      .bind(segment.tres)
+      .bind(segment.note)
+      .bind(segment.planned_start)
+      .bind(segment.promised_end)
+      .bind(segment.start)
+      .bind(segment.end)
+      .bind(segment.suspended)
+      .bind(segment.elapsed)
+      .bind(segment.billing)
+      .bind(segment.quoted.micro())
+      .bind(segment.charged.micro())
+      .bind(segment.refunded.micro())
+      .bind(segment.key.bid);
+}
+
+int segment_column_count() {
+  return static_cast<int>(kSegmentColumns.size());
 }
 
 std::string segment_columns() {

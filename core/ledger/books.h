@@ -68,6 +68,10 @@ std::optional<SegmentRow> find_segment(Database& database, const SegmentKey& key
 /// Reads a segment from a row of `SELECT <segment_columns()> FROM segment`.
 Segment read_segment(const Statement& row);
 std::string segment_columns();
+/// How many columns that is.
+int segment_column_count();
+/// Binds a segment to as many marks, in that order.
+void bind_segment(Statement& statement, const Segment& segment);
 /// Inserts the segment or fills in what it says newly (0 and empty mean not known); returns its
 /// row.
 std::int64_t store_segment(Database& database, const Segment& segment,
@@ -115,6 +119,12 @@ Outcome record_bid(Database& database, const RecordBid& record);
 Outcome forget_bid(Database& database, const ForgetBid& operation);
 std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
                                     Time until);
+
+/// The row of the time during which the market observes; nothing: it does not, or not any more.
+std::optional<std::int64_t> open_observation(Database& database, const std::string& cluster,
+                                             const std::string& market);
+/// What a market that observes would have done (ObserveRun, Ledger::observe).
+Outcome observe_run(Database& database, const ObserveRun& operation);
 
 /// Recomputes the books from the transfers (Ledger::check).
 CheckReport check_books(Database& database);

@@ -88,6 +88,8 @@ struct RecordBid {
   Money price;
   Money could_spend;  ///< of a refused bid's account when it was refused
   std::string mechanism;
+  std::string
+      observed{};  ///< the market that only observed when it was made; "": it was for credits
 };
 /// Bids that were made up from a log.
 struct PriorBids {
@@ -100,7 +102,18 @@ struct PriorBids {
 struct ForgetBid {
   std::string id;
 };
-using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid>;
+/// A run in a market that only observes, with what it would have cost. It moves nothing, and no
+/// other bill, statement or sum knows of it. A second one of the same run changes nothing.
+struct ObserveRun {
+  Segment segment;  ///< as a settlement would have it; of a refused bid without amounts
+  std::string market;
+  bool refused = false;  ///< its bid would have been refused
+  Time waited = 0;       ///< seconds from when it could have started to its start
+  std::optional<Time>
+      would_wait;  ///< to the start that the market planned; nothing: it planned none
+};
+using Operation =
+    std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid, ObserveRun>;
 
 enum class Outcome {
   kDone,
@@ -159,6 +172,13 @@ struct CheckReport {
   int schema = 0;
 };
 
+/// One time during which a market only observed.
+struct Observation {
+  std::string cluster, market;
+  Time began = 0;
+  Time ended = 0;  ///< 0: it goes on
+};
+
 struct RunsQuestion;
 struct RunsPage;
 
@@ -196,7 +216,18 @@ class Ledger {
   // failure means that nothing was written and the same operations can be tried again.
   Result<std::vector<Outcome>> apply(const std::vector<Operation>& operations, Time now);
 
+  /// Just these markets of the cluster observe from now on: times of observation begin, or go on, or
+  /// end. What was learned in one is not told by past_bids() when it has ended, and what was billed
+  /// not by observed_sums().
+  Result<void> observe(const std::string& cluster, const std::vector<std::string>& markets,
+                       Time now);
+
   // Reading.
+  Result<std::vector<Observation>> observations() const;
+  /// The runs of markets that observed; `open_too` of the filter is not used.
+  Result<std::vector<ObserveRun>> observed(const SegmentFilter& filter) const;
+  /// What each account would have paid in the times of observation of a cluster that go on.
+  Result<std::map<std::string, Money>> observed_sums(const std::string& cluster) const;
   Result<std::vector<AccountInfo>> accounts() const;
   Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
   /// Keeps bids that were made up from a log, each once under its id. Returns how many are new.

@@ -193,6 +193,10 @@ Outcome apply_to(Database& database, const ForgetBid& operation, Time) {
   return forget_bid(database, operation);
 }
 
+Outcome apply_to(Database& database, const ObserveRun& operation, Time) {
+  return observe_run(database, operation);
+}
+
 }  // namespace
 
 std::string numbered_key(const SegmentKey& key, std::string_view what, std::int64_t number) {

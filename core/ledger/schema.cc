@@ -140,6 +140,55 @@ CREATE TABLE seed (
 INSERT INTO seed (id, value) VALUES (1, hex(randomblob(32)));
 )sql";
 
+// What markets that only observe would have done, apart from all that is money: the columns of a
+// segment, and what tells who would have waited how long.
+constexpr const char* kSchema3 = R"sql(
+CREATE TABLE observation (
+  id       INTEGER PRIMARY KEY,
+  cluster  TEXT NOT NULL,
+  market   TEXT NOT NULL,
+  began    INTEGER NOT NULL,
+  ended    INTEGER
+) STRICT;
+CREATE UNIQUE INDEX observation_open ON observation (cluster, market) WHERE ended IS NULL;
+CREATE TABLE observed (
+  id             INTEGER PRIMARY KEY,
+  key            TEXT NOT NULL UNIQUE,
+  observation    INTEGER NOT NULL REFERENCES observation (id),
+  status         TEXT NOT NULL CHECK (status IN ('billed', 'refused')),
+  waited         INTEGER NOT NULL CHECK (waited >= 0),
+  would_wait     INTEGER CHECK (would_wait >= 0),
+  cluster        TEXT NOT NULL,
+  job_id         INTEGER NOT NULL,
+  submitted      INTEGER NOT NULL,
+  restart        INTEGER NOT NULL,
+  array_job_id   INTEGER NOT NULL,
+  array_task_id  INTEGER NOT NULL,
+  uid            INTEGER NOT NULL,
+  user           TEXT NOT NULL,
+  account        TEXT NOT NULL,
+  partition      TEXT NOT NULL,
+  state          TEXT NOT NULL,
+  mechanism      TEXT NOT NULL,
+  tres           TEXT NOT NULL,
+  note           TEXT NOT NULL,
+  planned_start  INTEGER NOT NULL,
+  promised_end   INTEGER NOT NULL,
+  start          INTEGER NOT NULL,
+  "end"          INTEGER NOT NULL,
+  suspended      INTEGER NOT NULL,
+  elapsed        INTEGER NOT NULL,
+  billing        REAL NOT NULL,
+  quoted         INTEGER NOT NULL CHECK (quoted >= 0),
+  charged        INTEGER NOT NULL CHECK (charged >= 0),
+  refunded       INTEGER NOT NULL CHECK (refunded BETWEEN 0 AND charged),
+  bid            TEXT NOT NULL
+) STRICT;
+CREATE INDEX observed_end ON observed ("end");
+CREATE INDEX observed_observation ON observed (observation);
+ALTER TABLE bid ADD COLUMN observation INTEGER REFERENCES observation (id);
+)sql";
+
 std::string owner_of(const struct stat& file) {
   const passwd* entry = getpwuid(file.st_uid);
   return entry != nullptr ? entry->pw_name : fmt::format("uid {}", file.st_uid);
@@ -234,7 +283,7 @@ void bring_up_to_date(Database& database, Mode mode, const SchemaSteps& steps) {
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-  static const SchemaSteps steps = {kSchema1, kSchema2};
+  static const SchemaSteps steps = {kSchema1, kSchema2, kSchema3};
   return steps;
 }
 

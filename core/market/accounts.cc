@@ -14,8 +14,8 @@ constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, s
 
 const char* words_for(const ledger::Operation& operation) {
   constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
-      "a lien",         "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
-      "to forget a bid"};
+      "a lien",          "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
+      "to forget a bid", "a would-be bill"};
   return kWords.at(operation.index());
 }
 
@@ -29,10 +29,12 @@ const ledger::SegmentKey* run_of_lien(const ledger::Operation& operation) {
 
 }  // namespace
 
-Accounts::Accounts(std::string cluster_name, Log log, std::function<void()> wake_books)
+Accounts::Accounts(std::string cluster_name, Log log, std::function<void()> wake_books,
+                   bool observes)
     : cluster_name_(std::move(cluster_name)),
       log_(std::move(log)),
-      wake_books_(std::move(wake_books)) {}
+      wake_books_(std::move(wake_books)),
+      observes_(observes) {}
 
 Money Accounts::can_pay(std::string_view account, const Job& job) const {
   return funds_.available(account) +
@@ -52,6 +54,7 @@ void Accounts::give_back(const std::string& account, Money amount) {
 }
 
 void Accounts::enqueue(Queued queued) {
+  queued.observed = observes_;
   for (const auto& [account, delta] : queued.deltas) funds_.pend(account, delta);
   queue_.push_back(std::move(queued));
   ++unwritten_;
@@ -162,6 +165,19 @@ void Accounts::settle(Job& job, ledger::Segment segment, std::vector<ledger::Pay
   if (job.agreed.lien != Money())
     queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
   queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
+  job.agreed.lien = Money();
+  enqueue(std::move(queued));
+}
+
+void Accounts::observe(Job& job, ledger::ObserveRun run, bool resettled) {
+  Queued queued;
+  queued.job_id = job.id;
+  if (!resettled || job.agreed.lien != Money())
+    queued.deltas.emplace_back(job.agreed.bid.account,
+                               Delta{run.segment.refunded - run.segment.charged, Money()});
+  if (job.agreed.lien != Money())
+    queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
+  queued.operation = std::move(run);
   job.agreed.lien = Money();
   enqueue(std::move(queued));
 }

@@ -27,7 +27,7 @@ struct RefusedLien {
 class Accounts {
  public:
   /// `wake_books` is called when there are entries to take.
-  Accounts(std::string cluster_name, Log log, std::function<void()> wake_books);
+  Accounts(std::string cluster_name, Log log, std::function<void()> wake_books, bool observes);
 
   // ---- what can be spent
   /// Posted and liens, decided or written.
@@ -52,6 +52,9 @@ class Accounts {
   /// Charges a run; its lien returns. `resettled`: the balances have it already where no lien is
   /// left.
   void settle(Job& job, ledger::Segment segment, std::vector<ledger::Payee> payees, bool resettled);
+  /// Tells what a run would have been charged; what was set aside for it returns. `resettled` as in
+  /// settle().
+  void observe(Job& job, ledger::ObserveRun run, bool resettled);
   /// The job's present run as the books will know it, not ended.
   ledger::Segment segment_of(const Job& job, double billing) const;
   /// Whether an owner's account is missing and was not said to be.
@@ -93,6 +96,7 @@ class Accounts {
   const std::string cluster_name_;
   const Log log_;
   const std::function<void()> wake_books_;
+  const bool observes_;
   bool associations_enforced_ = false;
   Funds funds_;
   std::deque<Queued> queue_;

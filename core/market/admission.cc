@@ -97,6 +97,11 @@ Result<const Partition*> Admission::check_partition(std::string_view names) cons
     return fail(fmt::format("partition {} takes no bids now: {}; the admin must mend market.conf",
                             partition->name, why));
   }
+  if (site_.only_observed(partition->name)) {
+    return fail(
+        fmt::format("the market of partition {} only observes: submit a job of its own there",
+                    partition->name));
+  }
   if (!partition->up) return fail(fmt::format("partition {} is down", partition->name));
   return partition;
 }
@@ -338,6 +343,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   site_.accounts.set_aside(account, total);
 
   Note note;
+  note.observed = site_.observes;
   const Terms& first = provisional.tasks.front().terms;
   note.token = provisional.token;
   note.account = account;
@@ -358,10 +364,10 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   // With tasks that must wait the whole array comes in held; the first pass lets the others go.
   // So does a job that starts only on nodes that are awarded to it.
   const bool all_funded = funded == provisional.tasks.size();
-  const bool kept_back = site_.exchange_of(draft.bid.request).awards_nodes();
+  const bool kept_back = !site_.observes && site_.exchange_of(draft.bid.request).awards_nodes();
   answer.verdict = all_funded && !kept_back ? MARKET_ACCEPTED : MARKET_WAITING;
   note.kept_back = kept_back && !draft.held;
-  provisional.comes_held = answer.verdict == MARKET_WAITING;
+  provisional.comes_held = !site_.observes && answer.verdict == MARKET_WAITING;
   answer.note = write_note(note);
   if (draft.set_account) answer.account = account;
   if (draft.set_partition) answer.partition = draft.bid.request.partition;

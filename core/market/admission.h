@@ -17,6 +17,8 @@ class Admission {
   explicit Admission(Site& site) : site_(site) {}
 
   Answer submit(const market_submission_t& submission, Time now);
+  /// Of a market that observes: what submit() would have answered, for one line and a note.
+  Answer observe(const market_submission_t& submission, Time now);
   Result<const Partition*> check_partition(std::string_view names) const;
   Result<Time> check_time_limit(std::uint32_t minutes, const Partition& partition) const;
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
@@ -29,6 +31,7 @@ class Admission {
   std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);
 
  private:
+  std::string refused_note(const market_submission_t& submission, Time now);
   Answer unavailable() const;
   Answer unavailable(const char* what) const;
   Answer no_room() const;

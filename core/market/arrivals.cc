@@ -22,8 +22,8 @@ void identify(Job& job, const market_job_t& seen) {
 }
 
 Job* Confirmation::welcome(const market_job_t& seen, Time now) {
-  const auto note = read_note(or_empty(seen.note));
-  if (!note) return nullptr;
+  const auto note = site_.note_in(or_empty(seen.note));
+  if (!note || note->refused) return nullptr;
   Job& job = site_.jobs.all()[seen.job_id];
   job = Job{};
   identify(job, seen);

@@ -128,6 +128,10 @@ void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit
     job.auction.rated = job.auction.stood = false;
     return;
   }
+  if (site_.observes) {  // Slurm ran it elsewhere; the market would have run it on its award
+    job.auction.awarded = true;
+    return;
+  }
   const std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
   const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
   job.auction.awarded = Owners(site_, *this).on_awarded_nodes(job, placement) &&

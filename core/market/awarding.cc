@@ -141,7 +141,7 @@ market_verdict Planner::keep_back(Job& job, const market_change_t& change, std::
 }
 
 market_verdict Planner::keep_back_unseen(const market_change_t& change) {
-  const auto note = read_note(or_empty(change.note));
+  const auto note = site_.note_in(or_empty(change.note));
   if (!note || !starts_by(change)) return MARKET_NO_BID;
   const auto found = site_.jobs.provisionals().find(note->token);
   if (found == site_.jobs.provisionals().end()) return MARKET_NO_BID;

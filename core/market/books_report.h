@@ -2,6 +2,7 @@
 // What goes between the market and whoever keeps its books: entries to write, and what was found.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ struct Queued {
   std::vector<std::pair<std::string, Delta>> deltas;  ///< by account
   std::uint32_t job_id = 0;                           ///< 0: not about a job
   Money previous_lien;                                ///< the job's lien before this operation
+  bool observed = false;                              ///< by a market that only observes
 };
 
 /// What a round found out. Empty optionals: nothing new.
@@ -39,6 +41,8 @@ struct BooksReport {
   /// Not 0: `past_bids` are those made since the last report of some, which stay but for those made
   /// before this.
   Time past_bids_since = 0;
+  /// With `accounts`: what markets that observe would have charged since they do.
+  std::map<std::string, Money> observed_sums;
   Time learned_until = 0;  ///< `past_bids` were made before
   Time now = 0;
 };

@@ -20,6 +20,7 @@ namespace market {
 
 std::string Confirmation::note_of(const Job& job) const {
   Note note;
+  note.observed = site_.observes;
   note.token = job.token;
   note.account = job.agreed.bid.account;
   note.rule = job.agreed.terms.rule;
@@ -35,6 +36,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.budget = job.agreed.texts.budget;
   note.value = job.agreed.texts.value;
   if (job.phase == Phase::kRunning) note.run_start = job.run.start;
+  if (job.phase == Phase::kRunning && site_.observes) note.start = job.place.would_start;
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction.rated) {
     note.ran = job.run.accrued.seconds;
     note.accrued = job.run.accrued.credits;
@@ -104,6 +106,8 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.agreed.told = !note.waiting && (!note.settled || note.keeps_price);
   resume(job, note, seen.start);
+  if (site_.observes && note.run_start != 0 && note.run_start == seen.start)
+    job.place.would_start = note.start;
   site_.accounts.claim_lien(job, note.settled);
 }
 
@@ -242,6 +246,7 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.run.resettle.reset();
   forget_run(job);
   job.place.start_failures = 0;
+  job.place.would_start = 0;
   job.auction.stood = job.place.missed = false;
   job.auction.refusals = 0;
   job.place.reserved = job.place.bound = job.agreed.revoked = false;

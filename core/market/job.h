@@ -103,6 +103,7 @@ struct Place {
   Time count_at = 0;               ///< not before
   std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
   std::uint32_t counted_nodes = 0;
+  Time would_start = 0;  ///< of a market that observes: when it had it start; 0: not known
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 

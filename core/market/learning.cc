@@ -53,6 +53,7 @@ ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) co
   record.account = bid.account;
   record.uid = bid.uid;
   record.mechanism = std::string(exchange.rule());
+  if (site_.observes) record.observed = exchange.settings.name;
   return record;
 }
 

@@ -97,7 +97,8 @@ void LedgerThread::round(Time now) {
   std::vector<Queued> taken = client_.take();
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
-  if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report)) {
+  if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report) &&
+      find_observers(report, now)) {
     write(report, now);
     if (ledger_) read(report, now);
   }
@@ -132,6 +133,7 @@ bool LedgerThread::read_config(BooksReport& report, Time now) {
   }
   config_ = std::move(*config);
   bids_read_ = 0;
+  observers_known_ = false;
   report.config = config_;
   return true;
 }
@@ -144,6 +146,7 @@ bool LedgerThread::open_ledger(BooksReport& report) {
     return false;
   }
   ledger_.emplace(std::move(*opened));
+  observers_known_ = false;
   data_version_ = -1;
   return true;
 }
@@ -169,6 +172,20 @@ bool LedgerThread::find_seed(BooksReport& report) {
   config_->seed = std::move(*seed);
   report.seeded = !report.config;
   report.config = config_;
+  return true;
+}
+
+// Times of observation begin and end with the settings, also with those that changed while slurmctld
+// did not run.
+bool LedgerThread::find_observers(BooksReport& report, Time now) {
+  if (observers_known_) return true;
+  std::vector<std::string> names;
+  for (const MarketSettings& market : config_->observing()) names.push_back(market.name);
+  if (const auto told = ledger_->observe(cluster_, names, now); !told) {
+    failed(report, told.error().text);
+    return false;
+  }
+  observers_known_ = true;
   return true;
 }
 
@@ -212,7 +229,10 @@ bool LedgerThread::bids_due(Time now) const {
 void LedgerThread::read(BooksReport& report, Time now) {
   const auto version = ledger_->data_version();
   if (!version) return failed(report, version.error().text);
-  if (first_read_ || *version != data_version_ || !report.done.empty()) {
+  if (first_read_ || *version != data_version_ || !report.done.empty() || report.config) {
+    auto sums = ledger_->observed_sums(cluster_);
+    if (!sums) return failed(report, sums.error().text);
+    report.observed_sums = std::move(*sums);
     auto accounts = ledger_->accounts();
     if (!accounts) return failed(report, accounts.error().text);
     report.accounts = view(std::move(*accounts), now);

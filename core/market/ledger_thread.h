@@ -61,6 +61,7 @@ class LedgerThread {
   bool open_ledger(BooksReport& report);
   bool in_place(BooksReport& report);
   bool find_seed(BooksReport& report);
+  bool find_observers(BooksReport& report, Time now);
   void write(BooksReport& report, Time now);
   void answer(const std::vector<Inquiry>& inquiries);
   void read(BooksReport& report, Time now);
@@ -78,9 +79,10 @@ class LedgerThread {
   std::vector<Queued> waiting_;  ///< taken from the façade, not yet written
   std::int64_t data_version_ = -1;
   bool first_read_ = true;
-  Time bids_read_ = 0;           ///< 0: never under this configuration
-  bool bids_forgotten_ = false;  ///< since they were read
-  ledger::PriorBids prior_;      ///< as they were read
+  Time bids_read_ = 0;            ///< 0: never under this configuration
+  bool bids_forgotten_ = false;   ///< since they were read
+  ledger::PriorBids prior_;       ///< as they were read
+  bool observers_known_ = false;  ///< to the ledger, as the settings name them
   int failures_ = 0;
   struct KnownUser {
     std::optional<std::uint32_t> uid;

@@ -10,8 +10,8 @@
 
 namespace market {
 
-Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books)
-    : site_(std::move(cluster_name), std::move(log), std::move(wake_books)) {}
+Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books, Role role)
+    : site_(std::move(cluster_name), std::move(log), std::move(wake_books), role) {}
 
 void Market::update_cluster(const market_cluster_t& told, Time now) {
   if (told.texts_overwritten && !site_.cluster.texts_overwritten())
@@ -148,6 +148,44 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
   take_results(news);
   site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();
   return next;
+}
+
+bool Market::only_observes(std::string_view partitions) const {
+  std::vector<std::string> names = names_of(partitions);
+  if (names.empty()) {
+    const Partition* by_default = site_.cluster.find_partition("");
+    if (by_default == nullptr) return false;
+    names.push_back(by_default->name);
+  }
+  return site_.has_config &&
+         std::all_of(names.begin(), names.end(),
+                     [this](const std::string& name) { return site_.only_observed(name); });
+}
+
+void Market::forget_untraded(Time now) {
+  const auto stays = [this](const Request& request) {
+    return site_.has_config && site_.trades(request.partition);
+  };
+  std::vector<std::string> tokens;
+  for (const auto& [token, provisional] : site_.jobs.provisionals()) {
+    if (!stays(provisional.bid.request)) tokens.push_back(token);
+  }
+  for (const std::string& token : tokens) confirmation_.drop_provisional(token);
+  for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
+    Job& job = entry->second;
+    if (stays(job.agreed.bid.request)) {
+      ++entry;
+      continue;
+    }
+    site_.exchange_of(job).unplace(job, now);
+    site_.accounts.void_lien(job, "no market follows it any more");
+    entry = site_.jobs.all().erase(entry);
+  }
+}
+
+void Market::rest(Time now) {
+  site_.has_config = site_.books_usable = false;
+  forget_untraded(now);
 }
 
 void Market::take_results(BooksReport& news) {

@@ -28,7 +28,8 @@ class Market {
   static constexpr std::uint32_t kStartingMs = 20;
 
   /// `wake_books` is called when there are entries to take.
-  Market(std::string cluster_name, Log log, std::function<void()> wake_books);
+  Market(std::string cluster_name, Log log, std::function<void()> wake_books,
+         Role role = Role::kActs);
 
   // ---- who keeps the books and market.conf
   /// Of the settings in force; the defaults before there are any.
@@ -55,11 +56,31 @@ class Market {
   void update_cluster(const market_cluster_t& told, Time now);
   /// While no settings are known submit() refuses the bid, with a better reason than this could.
   CommentAnswer read_comment(std::string_view comment, bool has_bid) const {
-    return judge_comment(comment, has_bid, !site_.has_config || site_.config.bids_in_comment);
+    CommentAnswer answer =
+        judge_comment(comment, has_bid, !site_.has_config || site_.config.bids_in_comment);
+    if (answer.verdict == MARKET_REJECTED && site_.has_config && site_.config.only_observes())
+      answer.verdict = MARKET_NO_BID;
+    return answer;
   }
   Answer submit(const market_submission_t& submission, Time now) {
     return admission_.submit(submission, now);
   }
+  /// The same in a market that observes.
+  Answer observe(const market_submission_t& submission, Time now) {
+    return admission_.observe(submission, now);
+  }
+  /// A job's owner changes it; nobody is asked.
+  void note_change(const market_change_t& change, Time now) {
+    confirmation_.note_change(change, now);
+  }
+  /// Whether it has settings.
+  bool is_open() const { return site_.has_config; }
+  /// Whether bids of all these partitions are for markets that only observe.
+  bool only_observes(std::string_view partitions) const;
+  /// Forgets the bids of partitions in which it trades no more; of all when it has no settings.
+  void forget_untraded(Time now);
+  /// It has no market any more, until it is told settings again.
+  void rest(Time now);
   /// The call that brought the submission has ended: its job is in Slurm's list, or never will be.
   void submission_over(std::uint64_t ticket) { site_.jobs.submission_over(ticket); }
   /// MARKET_NO_BID, MARKET_ACCEPTED, or MARKET_REJECTED with the reason in `text`.

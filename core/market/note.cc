@@ -15,6 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kStart = "{\"market\":{";
+constexpr std::string_view kObservedStart = "{\"market\":{\"observed\":true";
 
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -100,8 +101,14 @@ bool is_note(std::string_view text) {
   return text.starts_with(kStart);
 }
 
+bool is_observed_note(std::string_view text) {
+  return text.starts_with(kObservedStart);
+}
+
 std::string write_note(const Note& note) {
   NoteWriter inner;
+  if (note.observed) inner.add_true("observed");
+  if (note.refused) inner.add_true("refused");
   inner.add("token", note.token);
   inner.add("account", note.account);
   if (note.settled) {
@@ -168,6 +175,8 @@ std::optional<Note> read_note(std::string_view text) {
   }
   const Json& inner = whole["market"];
   Note note;
+  note.observed = is_observed_note(text);
+  note.refused = inner.contains("refused");
   note.token = text_of(inner, "token");
   note.account = text_of(inner, "account");
   note.rule = text_of(inner, "rule");

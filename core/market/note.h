@@ -9,6 +9,8 @@
 //   {"market":{"token":"…","account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00",
 //              "rule":"era/1","restart":0,"start":T,"end":T,"submitted":T,"budget":"40"}}
 //   ended by Slurm or an operator   the same with "keeps_price":true
+//   of a market that only observes  each of these with "observed":true before all else, also
+//   "refused":true where the bid would have been refused; then its price is 0
 #pragma once
 
 #include <optional>
@@ -22,6 +24,8 @@
 namespace market {
 
 struct Note {
+  bool observed = false;  ///< by a market that only observes: the job is Slurm's alone
+  bool refused = false;   ///< by it, it would have been
   std::string token, account, rule;
   Money price;                    ///< accepted: the price; ended: what was quoted
   Time start = 0;                 ///< planned start
@@ -48,6 +52,9 @@ struct Note {
 
 /// Whether a text is a note of the market. Cheap: looks at the first bytes only.
 bool is_note(std::string_view text);
+
+/// Whether it is one of a market that only observes. Cheap: looks at the first bytes only.
+bool is_observed_note(std::string_view text);
 
 std::string write_note(const Note& note);
 

@@ -34,6 +34,7 @@ bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t&
 }  // namespace
 
 void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
+  if (site_.observes) return watch(job, seen, now);
   if (const std::uint32_t wanted = job_factor(job); seen.site_factor != wanted) {
     site_.orders.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
@@ -69,13 +70,14 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
     reserve(job, now);
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
     keep_rate(job, site_.exchange_of(job).settings, now);
-  if (job.due.note) {
-    job.due.note = false;
-    std::string note = confirmation_.note_of(job);
-    if (note != or_empty(seen.note)) {
-      site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(std::move(note));
-    }
-  }
+  give_note_order(job, seen);
+}
+
+void Planner::give_note_order(Job& job, const market_job_t& seen) {
+  if (!std::exchange(job.due.note, false)) return;
+  std::string note = confirmation_.note_of(job);
+  if (note != or_empty(seen.note))
+    site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(std::move(note));
 }
 
 void Planner::give_place_orders(Job& job, Time now) {
@@ -163,7 +165,7 @@ std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_t
   if (job != site_.jobs.all().end() && job->second.phase != Phase::kEnded) {
     return job_factor(job->second);
   }
-  const auto note = read_note(note_text);
+  const auto note = site_.note_in(note_text);
   if (!note || note->settled) return 0;
   site_.jobs.job_made(note->token);
   // Nobody tells its partition; the next pass corrects it.

@@ -41,6 +41,7 @@ Result<void> Admission::check_mix(const std::vector<std::string>& names) const {
       return fail(fmt::format("there is no partition {}", printable(name)));
     if (names.size() == 1) break;
     const char* why = !site_.trades(name)                   ? "takes no bids"
+                      : site_.only_observed(name)           ? "has a market that only observes"
                       : !site_.exchange_of(name).promises() ? "holds an auction"
                                                             : nullptr;
     if (why != nullptr) {

@@ -46,7 +46,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   drop_unseen(now);
   confirmation_.drop_provisionals(now);
   site_.accounts.return_orphans(site_.pass_number, now);
-  check_reservations(resv_names, resv_count);
+  if (!site_.observes) check_reservations(resv_names, resv_count);
   site_.jobs.find_throttled();
   confirmation_.place_adopted(now);
   yield_places(now);
@@ -57,6 +57,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   pull_forward(now);
   site_.forget_rooms();
   for (const auto& exchange : site_.exchanges) exchange->work(now);
+  if (site_.observes) site_.would_starts.look(site_, now);
   for (std::size_t i = 0; i < job_count; ++i) {
     const auto found = site_.jobs.all().find(jobs[i].job_id);
     if (found == site_.jobs.all().end() || !is_active(jobs[i].state) ||
@@ -82,12 +83,23 @@ void Planner::see(const market_job_t& told, Time now) {
     site_.jobs.all().erase(known);  // Slurm began its job numbers anew
     job = nullptr;
   }
+  const bool may_be_ours = !site_.observes || site_.trades(or_empty(seen.partition));
+  if (job != nullptr && !may_be_ours) {  // moved to where another market observes, or none
+    site_.exchange_of(*job).unplace(*job, now);
+    site_.accounts.void_lien(*job, "no market follows it any more");
+    site_.jobs.all().erase(known);
+    job = nullptr;
+  }
+  if (!may_be_ours) {
+    if (seen.state == MARKET_JOB_RUNNING) site_.cluster.see_other(seen, site_.pass_number, now);
+    return;
+  }
   if (!is_active(seen.state)) {
-    if (job != nullptr || is_note(or_empty(seen.note))) settlement_.see_ended(seen, now);
+    if (job != nullptr || site_.has_note(or_empty(seen.note))) settlement_.see_ended(seen, now);
     return;
   }
   if (seen.array_tasks_pending > 0) return see_array(seen, now);
-  if (job == nullptr && is_note(or_empty(seen.note))) job = confirmation_.welcome(seen, now);
+  if (job == nullptr && site_.has_note(or_empty(seen.note))) job = confirmation_.welcome(seen, now);
   if (job == nullptr) {
     if (seen.state != MARKET_JOB_PENDING) site_.cluster.see_other(seen, site_.pass_number, now);
     return;
@@ -106,7 +118,7 @@ void Planner::see(const market_job_t& told, Time now) {
 
 // Every task needs a record of its own: price, place, reservation and bill are per task.
 void Planner::see_array(const market_job_t& seen, Time now) {
-  const auto note = read_note(or_empty(seen.note));
+  const auto note = site_.note_in(or_empty(seen.note));
   if (!note) return;
   const auto provisional = site_.jobs.provisionals().find(note->token);
   if (provisional != site_.jobs.provisionals().end()) {
@@ -117,7 +129,7 @@ void Planner::see_array(const market_job_t& seen, Time now) {
       provisional->second.counted_nodes = seen.counted_nodes;
     }
   }
-  site_.orders.add(MARKET_SPLIT, seen.job_id);
+  if (!site_.observes) site_.orders.add(MARKET_SPLIT, seen.job_id);
 }
 
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
@@ -175,6 +187,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     confirmation_.buy_running(job, seen, now);
   Exchange& exchange = site_.exchange_of(job);
   const Time slack = exchange.settings.start_slack;
+  if (is_first && site_.observes) see_would_start(job, seen, now);
   if (is_first) {
     if (job.phase == Phase::kWaiting) {
       site_.log(LogLevel::kInfo,

@@ -46,6 +46,9 @@ class Planner {
   void pull_forward(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
   void give_place_orders(Job& job, Time now);
+  void give_note_order(Job& job, const market_job_t& seen);
+  void watch(Job& job, const market_job_t& seen, Time now);
+  void see_would_start(Job& job, const market_job_t& seen, Time now);
   void give_award_orders(Job& job, const market_job_t& seen, Time now);
   std::string award_of(const Job& job, Time now) const;
   /// Whether nodes are sold to such a bid by award, before or after the change.

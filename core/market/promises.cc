@@ -57,7 +57,7 @@ bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) cons
     return job->second.place.count_due && job->second.place.count_at <= site_.last_pass &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
   }
-  const auto known = read_note(note);
+  const auto known = site_.note_in(note);
   if (!known || known->settled) return false;
   const auto provisional = site_.jobs.provisionals().find(known->token);
   return provisional == site_.jobs.provisionals().end() || provisional->second.counted_cpus == 0;

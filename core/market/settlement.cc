@@ -14,31 +14,6 @@
 namespace market {
 namespace {
 
-const char* name_of(int state) {
-  switch (state) {
-    case MARKET_JOB_COMPLETED:
-      return "COMPLETED";
-    case MARKET_JOB_FAILED:
-      return "FAILED";
-    case MARKET_JOB_TIMEOUT:
-      return "TIMEOUT";
-    case MARKET_JOB_OUT_OF_MEMORY:
-      return "OUT_OF_MEMORY";
-    case MARKET_JOB_NODE_FAIL:
-      return "NODE_FAIL";
-    case MARKET_JOB_BOOT_FAIL:
-      return "BOOT_FAIL";
-    case MARKET_JOB_PREEMPTED:
-      return "PREEMPTED";
-    case MARKET_JOB_REQUEUED:
-      return "REQUEUED";
-    case MARKET_JOB_DEADLINE:
-      return "DEADLINE";
-    default:
-      return "CANCELLED";
-  }
-}
-
 // Where Slurm does not tell who ended a run (a requeue, an end while nobody listened), it was its
 // user: else every run could be made free. An operator can refund.
 EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_own, bool& own) {
@@ -72,15 +47,17 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
 // Late counts by the delay of the start alone, whoever ended the run then, from the time on that is
 // planned for starting up.
 std::optional<double> ex_post_share(const Job& job, const market_job_t& ended,
-                                    const MarketSettings& settings) {
+                                    const MarketSettings& settings, bool observed) {
   const ExPost& contract = *job.agreed.terms.ex_post;
-  const Time late = ended.start - contract.start;
-  if (ended.start == 0 || job.place.missed || late <= settings.start_slack) return std::nullopt;
+  const Time start = observed ? job.place.would_start : ended.start;
+  const Time late = start - contract.start;
+  if (start == 0 || job.place.missed || late <= settings.start_slack) return std::nullopt;
   return contract.share(static_cast<double>(late));
 }
 
-std::string settled_note(const Job& job, Money charged, Money refunded) {
+std::string settled_note(const Job& job, bool observed, Money charged, Money refunded) {
   Note note;
+  note.observed = observed;
   note.settled = true;
   note.token = job.token;
   note.account = job.agreed.bid.account;
@@ -102,6 +79,31 @@ std::string settled_note(const Job& job, Money charged, Money refunded) {
 
 }  // namespace
 
+const char* state_name(int state) {
+  switch (state) {
+    case MARKET_JOB_COMPLETED:
+      return "COMPLETED";
+    case MARKET_JOB_FAILED:
+      return "FAILED";
+    case MARKET_JOB_TIMEOUT:
+      return "TIMEOUT";
+    case MARKET_JOB_OUT_OF_MEMORY:
+      return "OUT_OF_MEMORY";
+    case MARKET_JOB_NODE_FAIL:
+      return "NODE_FAIL";
+    case MARKET_JOB_BOOT_FAIL:
+      return "BOOT_FAIL";
+    case MARKET_JOB_PREEMPTED:
+      return "PREEMPTED";
+    case MARKET_JOB_REQUEUED:
+      return "REQUEUED";
+    case MARKET_JOB_DEADLINE:
+      return "DEADLINE";
+    default:
+      return "CANCELLED";
+  }
+}
+
 std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now) {
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
@@ -114,7 +116,7 @@ std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now)
 std::string Settlement::wanted_bill(std::string_view partition,
                                     std::string_view settled_note) const {
   const auto note = read_note(settled_note);
-  if (!note) return {};
+  if (!note || note->observed) return {};
   const bool by_rule = !note->rule.starts_with("abacus/");
   if (!site_.exchange_of(partition).settings.bill_in_admin_comment.value_or(by_rule)) return {};
   return bill_text(*note, MARKET_BILL_MAX);
@@ -149,8 +151,12 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
 Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   const auto known = site_.jobs.all().find(ended.job_id);
   if (known != site_.jobs.all().end()) return &known->second;
-  const auto note = read_note(or_empty(ended.note));
-  if (!note) return nullptr;
+  const auto note = site_.note_in(or_empty(ended.note));
+  if (!note || (site_.observes && !site_.trades(or_empty(ended.partition)))) return nullptr;
+  if (note->refused) {
+    tell_refused(*note, ended);
+    return nullptr;
+  }
   Job& job = site_.jobs.all()[ended.job_id];
   job = Job{};
   identify(job, ended);
@@ -186,7 +192,7 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
 
 Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   Bill bill;
-  bill.state = name_of(ended.state);
+  bill.state = state_name(ended.state);
   bill.ran = ended.start > 0 && ended.end > ended.start;
   if (bill.ran) bill.elapsed = std::max<Time>(0, ended.end - ended.start - ended.suspended_s);
   const bool never_ran =
@@ -196,10 +202,11 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   EndRule rule = rule_of(settings.ends, ended, bill.ran,
                          job.run.preempted && job.run.preempted->for_own, bill.own);
   if (job.agreed.terms.ex_post) {
-    bill.ex_post = ex_post_share(job, ended, settings);
+    bill.ex_post = ex_post_share(job, ended, settings, site_.observes);
   } else {
+    const Time done = site_.observes ? would_end(job, ended) : ended.end;
     bill.late = ended.state == MARKET_JOB_COMPLETED && !job.place.missed &&
-                job.agreed.terms.promised_end != 0 && ended.end > job.agreed.terms.promised_end &&
+                job.agreed.terms.promised_end != 0 && done > job.agreed.terms.promised_end &&
                 bill.elapsed <= limit;
   }
   if (bill.late) rule = settings.ends.late;
@@ -241,12 +248,14 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
+  if (site_.observes) return post_would_be_bill(job, ended, std::move(segment));
   std::vector<ledger::Payee> payees;
   if (bill.ran) payees = Owners(site_, site_.exchange_of(job)).payees_of(job, ended, bill);
   site_.accounts.settle(job, std::move(segment), std::move(payees), job.run.resettle.has_value());
 }
 
 void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
+  if (site_.observes) guess_would_start(job, ended);
   const Bill bill = bill_of(job, ended, now);
   if (job.phase != Phase::kWaiting && !bill.is_void) {
     post_bill(job, ended, bill, now);
@@ -265,7 +274,7 @@ void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
   job.seen.pass = site_.pass_number;
   job.run.keeps_price = !bill.own;
   job.run.preempted.reset();
-  job.run.settled_note = settled_note(job, bill.charged, bill.refunded);
+  job.run.settled_note = settled_note(job, site_.observes, bill.charged, bill.refunded);
 }
 
 }  // namespace market

@@ -14,6 +14,9 @@ namespace market {
 
 class Confirmation;
 
+/// How a run ended, as sacct writes it.
+const char* state_name(int state);
+
 class Settlement {
  public:
   Settlement(Site& site, Confirmation& confirmation) : site_(site), confirmation_(confirmation) {}
@@ -35,6 +38,10 @@ class Settlement {
   Job* job_of_ended(const market_job_t& ended, Time now);
   Bill bill_of(Job& job, const market_job_t& ended, Time now);
   void post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now);
+  void guess_would_start(Job& job, const market_job_t& ended) const;
+  Time would_end(const Job& job, const market_job_t& ended) const;
+  void post_would_be_bill(Job& job, const market_job_t& ended, ledger::Segment segment);
+  void tell_refused(const Note& note, const market_job_t& ended);
   bool await_preemptor(Job& job, const market_job_t& ended);
   bool is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const;
 

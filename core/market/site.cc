@@ -17,10 +17,11 @@ constexpr Time kCapacityEvery =
 
 }  // namespace
 
-Site::Site(std::string name, Log to, std::function<void()> wake_books)
+Site::Site(std::string name, Log to, std::function<void()> wake_books, Role role)
     : cluster_name(std::move(name)),
       log(std::move(to)),
-      accounts(cluster_name, log, std::move(wake_books)) {
+      observes(role == Role::kObserves),
+      accounts(cluster_name, log, std::move(wake_books), role == Role::kObserves) {
   const MarketSettings defaults;
   exchanges.push_back(std::move(*make_exchange(*this, defaults, {}, {}, 0, 0)));
 }
@@ -122,7 +123,10 @@ bool Site::refuses_unbid(std::string_view partitions) const {
   while (true) {
     const std::size_t comma = partitions.find(',');
     const std::string_view name = partitions.substr(0, comma);
-    if (trades(name) && exchange_of(name).settings.unbid == UnbidJobs::kRefuse) return true;
+    if (trades(name)) {
+      const MarketSettings& settings = exchange_of(name).settings;
+      if (settings.unbid == UnbidJobs::kRefuse && !settings.observes()) return true;
+    }
     if (comma == std::string_view::npos) return false;
     partitions.remove_prefix(comma + 1);
   }

@@ -10,7 +10,9 @@
 #include "core/market/exchange.h"
 #include "core/market/jobs.h"
 #include "core/market/lessons.h"
+#include "core/market/note.h"
 #include "core/market/orders.h"
+#include "core/market/would_starts.h"
 #include "core/util/log.h"
 
 namespace market {
@@ -24,13 +26,21 @@ struct Health {
 
 using Exchanges = std::vector<std::unique_ptr<Exchange>>;
 
+/// What a market does with what it decides.
+enum class Role {
+  kActs,      ///< it has it done
+  kObserves,  ///< nothing: Slurm does as without it, no credit moves, and its books tell what it
+              ///< would have done
+};
+
 struct Site {
-  Site(std::string cluster_name, Log log, std::function<void()> wake_books);
+  Site(std::string cluster_name, Log log, std::function<void()> wake_books, Role role);
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
   const std::string cluster_name;
   const Log log;
+  const bool observes;
   Config config;
   bool has_config = false, books_usable = false;
   Health health;
@@ -47,6 +57,7 @@ struct Site {
   bool in_pass = false;
   Lessons lessons{*this};
   Menus menus;
+  WouldStarts would_starts;  ///< of a market that observes
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }
@@ -59,10 +70,22 @@ struct Site {
   void set_lien(Job& job, Money amount);
   /// Whether a market takes bids in the partition.
   bool trades(std::string_view partition) const;
+  /// Whether what happens there is for a market of the other role, which observes.
+  bool only_observed(std::string_view partition) const {
+    return !observes && trades(partition) && exchange_of(partition).settings.observes();
+  }
   /// The market of a partition; the first one for a partition that is in none any more.
   Exchange& exchange_of(std::string_view partition) const;
   Exchange& exchange_of(const Request& request) const { return exchange_of(request.partition); }
   Exchange& exchange_of(const Job& job) const { return exchange_of(job.agreed.bid.request); }
+  /// Whether a text is a note of this market, not one of a market of the other role. Cheap.
+  bool has_note(std::string_view text) const {
+    return is_note(text) && is_observed_note(text) == observes;
+  }
+  /// Nothing when it is none, or is damaged.
+  std::optional<Note> note_in(std::string_view text) const {
+    return has_note(text) ? read_note(text) : std::nullopt;
+  }
   void forget_rooms();
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition) const;
   double billing_of(const Request& request) const {

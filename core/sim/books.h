@@ -2,6 +2,7 @@
 // Books as a simulated market uses them: in memory, or a ledger's file in tests.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Books {
   virtual std::vector<ledger::AccountInfo> take_changed_accounts() { return accounts(); }
   virtual std::vector<PastBid> past_bids(const std::string& cluster, Time since,
                                          Time until) const = 0;
+  /// What markets that observe would have charged each account.
+  virtual std::map<std::string, Money> observed_sums() const = 0;
   /// Nobody will ask for bids made before `time`.
   virtual void forget_bids(Time time) = 0;
 };

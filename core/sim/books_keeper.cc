@@ -33,7 +33,8 @@ BooksKeeper::BooksKeeper(std::string cluster, Config config, Books& books, Marke
       config_(std::move(config)),
       books_(books),
       market_(market),
-      maker_(market.site()) {
+      maker_(market.site()),
+      observes_(market.site().observes) {
   for (const MarketSettings& settings : config_.all_markets())
     history_ = std::max(history_, settings.predictor_history);
 }
@@ -49,6 +50,7 @@ void BooksKeeper::round(Time now) {
 
 void BooksKeeper::write(BooksReport& report, Time now) {
   report.done = market_.take_entries();
+  if (observes_) report.done = shadow_.take(std::move(report.done));
   std::vector<ledger::Operation> operations;
   operations.reserve(report.done.size());
   for (const Queued& queued : report.done) operations.push_back(queued.operation);
@@ -64,8 +66,9 @@ void BooksKeeper::read(BooksReport& report, Time now) {
     report.config = config_;
     report.open_liens.emplace();  // books of a simulation begin empty
   }
-  if (is_first_) {
+  if (is_first_ || (observes_ && !report.done.empty())) {
     report.accounts = views_of(books_.accounts());
+    report.observed_sums = books_.observed_sums();
   } else if (!report.done.empty()) {
     report.changed_accounts = views_of(books_.take_changed_accounts());
   }
@@ -88,6 +91,7 @@ void BooksKeeper::read(BooksReport& report, Time now) {
 }
 
 void BooksKeeper::tell(BooksReport report) {
+  if (observes_) report = shadow_.split(report);
   Exchanges next;
   if (maker_.is_wanted(report, market_.stocked_markets())) {
     const std::vector<MarketSettings> markets = config_.all_markets();

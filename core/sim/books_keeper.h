@@ -7,6 +7,7 @@
 #include "core/config/config.h"
 #include "core/market/exchange_maker.h"
 #include "core/market/market.h"
+#include "core/market/shadow_books.h"
 #include "core/sim/books.h"
 
 namespace market::sim {
@@ -30,6 +31,8 @@ class BooksKeeper {
   Books& books_;
   Market& market_;
   ExchangeMaker maker_;
+  const bool observes_;
+  ShadowBooks shadow_;  // where it does
   bool is_first_ = true, bids_forgotten_ = false;
   Time bids_read_ = 0, history_ = 0;
   Time told_until_ = 0, forgotten_until_ = 0;  // bids made before these

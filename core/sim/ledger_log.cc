@@ -54,6 +54,11 @@ Result<BidLog> read_ledger(const std::string& path, const std::string& cluster) 
   if (!bids) return tl::unexpected(bids.error());
   auto segments = ledger->segments({});
   if (!segments) return tl::unexpected(segments.error());
+  auto observed = ledger->observed({});
+  if (!observed) return tl::unexpected(observed.error());
+  for (ledger::ObserveRun& run : *observed) {
+    if (!run.refused) segments->push_back(std::move(run.segment));
+  }
   const auto runs = last_runs(std::move(*segments));
   BidLog log;
   for (const ledger::RecordBid& record : *bids) {

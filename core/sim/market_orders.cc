@@ -89,8 +89,9 @@ void MarketSlurm::pass() {
   for (const auto& [name, reservation] : reservations_) names.push_back(name.c_str());
   passed_ = now_;
   for (const market_order_t& order :
-       market_.pass(seen.data(), seen.size(), names.data(), names.size(), now_))
-    obey(order);
+       market_.pass(seen.data(), seen.size(), names.data(), names.size(), now_)) {
+    if (!market_.site().observes || order.kind == MARKET_SET_NOTE) obey(order);
+  }
 }
 
 CoreSet MarketSlurm::cores_of(const market_order_t& order) const {

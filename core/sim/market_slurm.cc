@@ -40,7 +40,7 @@ MarketSlurm::MarketSlurm(Input input, Books& books)
           [this](LogLevel level, const std::string& line) {
             if (level == LogLevel::kError) complaints_.push_back(line);
           },
-          [] {}),
+          [] {}, input_.config.only_observes() ? Role::kObserves : Role::kActs),
       keeper_(kCluster, input_.config, books, market_),
       records_(input_.jobs.size()),
       busy_(input_.machine),
@@ -245,7 +245,9 @@ void MarketSlurm::submit(JobIndex index) {
   asked.budget = valuation.is_sigmoid() ? nullptr : worth.c_str();
   asked.value = valuation.is_sigmoid() ? value.c_str() : nullptr;
   moved_ = now_;
-  const Answer answer = market_.submit(asked, now_);
+  const bool observes = market_.site().observes;
+  const Answer answer =
+      observes ? market_.observe(asked, now_) : market_.submit(asked, now_);
   market_.submission_over(answer.ticket);
   const std::uint32_t id = index + 1;
   if (answer.verdict == MARKET_AGAIN) return again_.push({now_ + kAgain, id, 0});

@@ -43,7 +43,8 @@ class MarketSlurm {
   };
   static constexpr const char* kCluster = "cluster";
 
-  /// All that is referred to outlives it. Jobs are placed by cores and memory.
+  /// All that is referred to outlives it. Jobs are placed by cores and memory. Where all markets of the
+  /// settings observe, Slurm starts jobs as without a market, which follows them.
   MarketSlurm(Input input, Books& books);
 
   /// As VirtualSlurm; `started` of the options is not used.

@@ -138,6 +138,7 @@ std::vector<Outcome> MemoryBooks::apply(const std::vector<ledger::Operation>& op
     Outcome operator()(const ledger::VoidLien& lien) { return books.void_lien(lien, now); }
     Outcome operator()(const ledger::RecordBid& bid) { return books.record(bid); }
     Outcome operator()(const ledger::ForgetBid& bid) { return books.forget(bid); }
+    Outcome operator()(const ledger::ObserveRun& run) { return books.observe(run); }
   };
   std::vector<Outcome> outcomes;
   outcomes.reserve(operations.size());
@@ -236,6 +237,13 @@ Outcome MemoryBooks::void_lien(const ledger::VoidLien& operation, Time now) {
   run->details->state = "VOIDED";
   run->details->note = operation.note;
   run->details->end = now;
+  return Outcome::kDone;
+}
+
+Outcome MemoryBooks::observe(const ledger::ObserveRun& run) {
+  if (!observed_runs_.insert(run.segment.key.text()).second) return Outcome::kAlreadyDone;
+  observed_[lower_case(run.segment.account)] += run.segment.charged - run.segment.refunded;
+  if (settled_ && !run.refused) settled_(run.segment);
   return Outcome::kDone;
 }
 

@@ -34,6 +34,7 @@ class MemoryBooks : public Books {
   std::vector<ledger::AccountInfo> accounts() const override;
   std::vector<ledger::AccountInfo> take_changed_accounts() override;
   std::vector<ledger::OpenLien> open_liens(const std::string& cluster) const;
+  std::map<std::string, Money> observed_sums() const override { return observed_; }
   std::vector<PastBid> past_bids(const std::string& cluster, Time since, Time until) const override;
 
   void forget_bids(Time time) override;
@@ -81,6 +82,7 @@ class MemoryBooks : public Books {
   ledger::Outcome settle(const ledger::Settle& settle, Time now);
   ledger::Outcome void_lien(const ledger::VoidLien& operation, Time now);
   ledger::Outcome record(const ledger::RecordBid& record);
+  ledger::Outcome observe(const ledger::ObserveRun& run);
   ledger::Outcome store_bid(const ledger::RecordBid& record, const std::string& id);
   ledger::Outcome forget(const ledger::ForgetBid& operation);
   double refused_that_day(const ledger::RecordBid& record, const std::string& id) const;
@@ -93,6 +95,8 @@ class MemoryBooks : public Books {
   std::unordered_map<std::string, Run> runs_;  // by SegmentKey::text()
   std::map<std::string, KeptBid> bids_;        // by id
   std::set<std::pair<Time, std::string_view>> bids_by_time_;
+  std::set<std::string> observed_runs_;    // by SegmentKey::text()
+  std::map<std::string, Money> observed_;  // by account
 };
 
 }  // namespace market::sim

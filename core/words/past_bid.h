@@ -20,6 +20,7 @@ struct PastBid {
   std::string partition{};  ///< where it was made
   bool is_prior = false;    ///< made up from a log by `smarket learn`
   double weight = 1;        ///< so many such bids
+  bool observed = false;    ///< by a market that only observes: others learn nothing from it
   bool operator==(const PastBid&) const = default;
 };
 

@@ -23,6 +23,8 @@ enum market_verdict {
   MARKET_UNBILLED, /* a bid that cannot be handled now and may run unbilled: show text, leave it
                       alone */
   MARKET_ANSWERED, /* a query: show text (one line of JSON); no job must come of it */
+  MARKET_OBSERVED, /* a market that only observes followed the bid: keep the note, show text, and leave
+                      all else as it is */
   MARKET_AGAIN,    /* refused for a moment, as a guard against floods: show text, fail with EAGAIN,
                       on which sbatch and salloc repeat the call by themselves */
 };

@@ -270,6 +270,13 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
 bool market_is_note(const char* text) {
   return text && !strncmp(text, "{\"market\"", 9);
 }
+bool market_is_observed(const char* note) {
+  return note && !strncmp(note, "{\"market\":{\"observed\":true", 26);
+}
+bool market_observes(const char* partitions) {
+  (void)partitions;
+  return fakes.observes;
+}
 bool market_wants_count(uint32_t job_id, const char* note) {
   (void)job_id;
   (void)note;

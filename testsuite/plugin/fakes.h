@@ -40,6 +40,7 @@ typedef struct fakes {
   int comment_verdict;
   market_comment_t comment_found;
   int verdict_on_change;
+  bool observes;
   market_change_t change;
   market_job_t ended;
   int ended_count, logged_count;

@@ -354,6 +354,34 @@ static void an_acceptance_is_noted_on_the_job(void** state) {
   xfree(request.account);
 }
 
+#define OBSERVED_TEXT "{\"market\":{\"observed\":true,\"token\":\"t\"}}"
+
+static void an_observed_bid_leaves_its_job_alone_but_for_the_note(void** state) {
+  (void)state;
+  fakes.observes = true;
+  fakes.comment_verdict = MARKET_ACCEPTED;
+  fakes.comment_found = (market_comment_t){.budget = "5", .rest = "", .text = ""};
+  fakes.answer = (market_answer_t){.verdict = MARKET_OBSERVED,
+                                   .text = "market (observing): would be accepted",
+                                   .note = OBSERVED_TEXT,
+                                   .account = "physics",
+                                   .partition = "b"};
+  request.comment = xstrdup("market: budget=5");
+  request.deadline = 1000;
+  request.time_limit = 10;
+  request.spank_job_env = copy_environment(bid_for_one, 1);
+  assert_int_equal(submit_with(request.spank_job_env, 1, 1000), SLURM_SUCCESS);
+  assert_string_equal(request.spank_job_env[0], "MARKET_NOTE=" OBSERVED_TEXT);
+  assert_string_equal(message, "market (observing): would be accepted");
+  assert_string_equal(request.comment, "market: budget=5");
+  assert_null(request.account);
+  assert_null(request.partition);
+  assert_int_equal(request.priority, NO_VAL);
+  assert_int_equal(request.time_min, NO_VAL);
+  free_environment(&request.spank_job_env, 2);
+  xfree(request.comment);
+}
+
 static void a_waiting_job_is_held(void** state) {
   (void)state;
   fakes.answer = (market_answer_t){.verdict = MARKET_WAITING, .text = "", .note = NOTE_TEXT};
@@ -655,6 +683,8 @@ int run_job_submit_tests(void) {
                                       finish),
       cmocka_unit_test_setup_teardown(the_qos_is_the_one_that_slurm_will_take, start, finish),
       cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
+      cmocka_unit_test_setup_teardown(an_observed_bid_leaves_its_job_alone_but_for_the_note, start,
+                                      finish),
       cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
       cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),
       cmocka_unit_test_setup_teardown(a_bid_in_the_comment_is_taken_and_cut_out, start, finish),

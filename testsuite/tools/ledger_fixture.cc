@@ -67,6 +67,31 @@ Settle ended(Segment run, const char* state, const char* quoted, const char* cha
   return {run};
 }
 
+/// A run in a market that observes.
+ObserveRun observed(std::uint32_t job, const char* account, const char* charged, Time now,
+                    Time waited, std::optional<Time> would_wait) {
+  ObserveRun run;
+  run.segment =
+      ended(run_of(job, 0, account, "ann", now, 60, 600), "COMPLETED", charged, charged, "0")
+          .segment;
+  run.market = "batch";
+  run.waited = waited;
+  run.would_wait = would_wait;
+  return run;
+}
+
+/// Two runs of a price list and one of an auction; of two bids one would have been refused.
+void fill_observed(Ledger& ledger, Time now) {
+  must(ledger.observe("test", {"batch"}, now - 3600));
+  ObserveRun refused = observed(1303, "chem", "0", now, 0, std::nullopt);
+  refused.refused = true;
+  refused.segment.note = "refused";
+  must(ledger.apply({observed(1300, "physics", "4.50", now, 7200, 3600),
+                     observed(1301, "physics", "2", now, 0, 3600),
+                     observed(1302, "chem", "1", now, 60, std::nullopt), refused},
+                    now));
+}
+
 /// Two accounts; a job that completed, one that lost a node and was requeued, a task of an array
 /// that is refunded, one of last month, one cancelled before it started, and one that still holds
 /// its lien.
@@ -146,7 +171,10 @@ int main(int count, char** arguments) {
   if (count < (empty ? 3 : 2)) give_up("name a database");
   auto ledger = Ledger::open(arguments[empty ? 2 : 1], Mode::kCreate);
   if (!ledger) give_up(ledger.error().text);
-  if (!empty)
-    fill(*ledger, count > 2 ? std::strtoll(arguments[2], nullptr, 10) : std::time(nullptr));
+  if (!empty) {
+    const Time now = count > 2 ? std::strtoll(arguments[2], nullptr, 10) : std::time(nullptr);
+    fill(*ledger, now);
+    fill_observed(*ledger, now);
+  }
   return 0;
 }

@@ -50,6 +50,22 @@ bats_require_minimum_version 1.5.0
 1250_3" ]
 }
 
+@test "would-be bills are shown when they are asked for, and only then" {
+  run november -n -o JobID -j 1300,1303
+  [ -z "$output" ]
+  run november -n -o JobID,State,Charged,Note --observed
+  [ "$output" = "1300|COMPLETED|4.50|
+1301|COMPLETED|2.00|
+1302|COMPLETED|1.00|
+1303|COMPLETED|0.00|refused" ]
+  run november -n --totals -o JobID,Charged --observed -A physics
+  [ "${lines[2]}" = "TOTAL|6.50" ]
+  run bill --observed --open
+  [ "$status" -eq 1 ] && one_line
+  run bill statement physics --observed
+  [ "$status" -eq 1 ] && one_line
+}
+
 @test "filters by account, user, partition, state, mechanism and cluster" {
   run november -n -o JobID -A CHEM -s FAILED
   [ "$output" = "1250_3

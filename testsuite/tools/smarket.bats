@@ -159,6 +159,32 @@ open_physics() {
   [ "$status" -eq 0 ]
 }
 
+@test "show observed: what each account would have paid, who would have waited less and more" {
+  smarket account add physics
+  split show observed
+  one_line_error
+  [[ $err == *'mode = "observe"'* ]]
+  rm "$DIR/ledger.db"
+  "$LEDGER_FIXTURE" "$DIR/ledger.db"
+  # Two runs of physics: an hour less after two, an hour more after none.
+  run smarket show observed --json
+  [ "$(jq -c '.accounts[1] | [.account, .jobs, .refused, .would_pay, .waited_s, .would_wait_s, .less, .same, .more]' <<<"$output")" = \
+    '["physics",2,0,"6.50",3600.0,3600.0,1,0,1]' ]
+  [ "$(jq -c '.accounts[0] | [.account, .jobs, .refused, .would_pay, .planned, .less]' <<<"$output")" = '["chem",1,1,"1.00",0,null]' ]
+  run smarket show observed
+  [[ ${lines[0]} == ACCOUNT*JOBS*REFUSED*"WOULD PAY"*WAITED*"WOULD WAIT"*LESS*SAME*MORE* ]]
+  [[ $(tr -s ' ' <<<"${lines[2]}") == "chem 1 1 1.00 - - - - -"* ]]
+  [[ $(tr -s ' ' <<<"${lines[3]}") == "physics 2 0 6.50 01:00:00 01:00:00 1 0 1"* ]]
+  [ "$(smarket show observed --json --endtime=now-1day --starttime=now-2days | jq -c .accounts)" = '[]' ]
+  [ "$(smarket show observed --json --market=other | jq -c .accounts)" = '[]' ]
+  split show observed --starttime=nonsense
+  one_line_error
+  split show observed -S now -E now-1hour
+  one_line_error
+  run smarket balance physics --json
+  [ "$(jq -r '.accounts[0].liens' <<<"$output")" = 31.20 ]
+}
+
 @test "balance counts this month's charges without what was refunded" {
   "$LEDGER_FIXTURE" "$DIR/ledger.db"
   # 38.90 + 12 charged, 8.90 refunded; all ended within the last minute, so at the month's first minute it may be less.

@@ -93,6 +93,7 @@ TEST(Config, DefaultsAreThoseOfTheStruct) {
   EXPECT_EQ(config->slot, defaults.slot);
   EXPECT_FALSE(config->bids_in_comment);
   EXPECT_EQ(config->quiet, Quiet::kNone);
+  EXPECT_EQ(config->mode, MarketMode::kActive);
   EXPECT_EQ(config->cap_price, defaults.cap_price);
   EXPECT_TRUE(config->partitions.empty());
 }
@@ -112,7 +113,7 @@ TEST(Config, TheSeedIsNeverSaid) {
 
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
-mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; pairs = 20; rows = 5; epoch = "0:30:00"; minimum = 7; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted";
+mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; pairs = 20; rows = 5; epoch = "0:30:00"; minimum = 7; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted"; mode = "observe";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
@@ -140,6 +141,7 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->on_error, OnError::kUnbilled);
   EXPECT_TRUE(config->bids_in_comment);
   EXPECT_EQ(config->quiet, Quiet::kAccepted);
+  EXPECT_TRUE(config->observes());
   EXPECT_EQ(config->no_funds, NoFunds::kWait);
   EXPECT_EQ(config->arrays, ArrayFunding::kPerTask);
   EXPECT_EQ(config->max_array_tasks, 5u);
@@ -185,6 +187,18 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_DOUBLE_EQ(config->weight_of("license/x"), 0);
 }
 
+TEST(Config, EachMarketHasItsMode) {
+  const auto config = load(R"(
+mode = "observe";
+markets = ( { name = "a"; partitions = [ "a" ]; },
+            { name = "b"; partitions = [ "b" ]; mode = "active"; } );
+)");
+  ASSERT_TRUE(config) << config.error().text;
+  ASSERT_EQ(config->observing().size(), 1u);
+  EXPECT_EQ(config->observing()[0].name, "a");
+  EXPECT_FALSE(config->only_observes());
+}
+
 TEST(Config, UnknownKeysAtAnyDepth) {
   expect_fault("\ncurency = \"x\";", "3: curency: x: ");
   expect_fault("prices = {\n flor = \"1\"; };", "3: prices.flor: 1: ");
@@ -212,6 +226,7 @@ TEST(Config, WrongKindsOfValues) {
 TEST(Config, ValuesOutOfRange) {
   expect_fault("mechanism = \"lottery\";", "2: mechanism: lottery: one of era, ");
   expect_fault("unbid = \"maybe\";", "2: unbid: maybe: one of best_effort, ");
+  expect_fault("mode = \"off\";", "2: mode: off: one of active, ");
   expect_fault("comment = \"maybe\";", "2: comment: maybe: one of yes, ");
   expect_fault("quiet = \"all\";", "2: quiet: all: one of none, ");
   expect_fault("markets = ( { name = \"a\"; partitions = [ \"a\" ]; quiet = \"none\"; } );",

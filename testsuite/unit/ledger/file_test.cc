@@ -118,10 +118,9 @@ TEST_F(File, ReadOnlyConnectionsCannotWrite) {
   EXPECT_EQ(why(reader.add_account("physics", "", kNow)), path + ": read-only");
 }
 
-/// The oldest ledger that must still open: made by schema 1, with a deposit, a bill with a refund
-/// and an open lien.
-void make_schema_1(const std::string& path) {
-  std::ifstream file(std::string(MARKET_TEST_DATA) + "/ledger-schema-1.sql");
+/// A ledger of an older schema, with a deposit, a bill with a refund and an open lien.
+void make_old(const std::string& path, int schema) {
+  std::ifstream file(fmt::format("{}/ledger-schema-{}.sql", MARKET_TEST_DATA, schema));
   std::stringstream text;
   text << file.rdbuf();
   ASSERT_THAT(text.str(), HasSubstr("user_version"));
@@ -130,6 +129,11 @@ void make_schema_1(const std::string& path) {
   ASSERT_EQ(sqlite3_exec(database, text.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
       << sqlite3_errmsg(database);
   sqlite3_close(database);
+}
+
+/// The oldest ledger that must still open.
+void make_schema_1(const std::string& path) {
+  make_old(path, 1);
 }
 
 void expect_schema_1_books(const Ledger& ledger) {
@@ -148,6 +152,19 @@ TEST_F(File, ASchema1LedgerOpens) {
   Ledger ledger = open_or_die(path, Mode::kReadWrite);
   expect_schema_1_books(ledger);
   must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+}
+
+TEST_F(File, ASchema2LedgerOpens) {
+  make_old(path, 2);
+  Ledger ledger = open_or_die(path, Mode::kReadWrite);
+  expect_schema_1_books(ledger);
+  const auto bids = ledger.past_bids("c1", 0, kNow + 86400);
+  ASSERT_TRUE(bids.has_value());
+  ASSERT_EQ(bids->size(), 2u) << "no bid of an older ledger was only observed";
+  EXPECT_FALSE(bids->at(0).observed || bids->at(1).observed);
+  EXPECT_TRUE(ledger.observations()->empty());
+  must(ledger.observe("c1", {"market"}, kNow));
+  EXPECT_EQ(ledger.observations()->size(), 1u);
 }
 
 TEST_F(File, AnOlderSchemaIsCopiedAndUpgraded) {

@@ -14,7 +14,7 @@ namespace {
 constexpr Time kNow = 1800000000;
 
 struct World {
-  Site site{"cluster", [](LogLevel, const std::string&) {}, [] {}};
+  Site site{"cluster", [](LogLevel, const std::string&) {}, [] {}, Role::kActs};
 
   std::unique_ptr<Exchange> exchange(const char* mechanism) {
     MarketSettings settings;
