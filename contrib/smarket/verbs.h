@@ -38,7 +38,11 @@ struct MenuArguments {
 };
 
 struct RebidArguments {
-  std::string job, budget, value;
+  std::string job, budget, budget_rate, value;
+};
+
+struct AskArguments {
+  std::string nodes, price, tres;
 };
 
 struct SimulateArguments {
@@ -74,6 +78,10 @@ int why(const Common& common, const std::string& job);
 int prices(const Common& common, const std::string& partition);
 int show_markets(const Common& common);
 int rebid(const Common& common, const RebidArguments& arguments);
+
+// owner_verbs.cc
+int ask(const Common& common, const AskArguments& arguments);
+int show_owners(const Common& common, const std::string& since);
 
 // check.cc
 int check(const Common& common);

@@ -22,14 +22,13 @@ LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, co
       market_(cluster_name, log, [this] { ledger_thread_.wake(); }),
       desk_(market_),
       maker_(market_.site()),
-      ledger_thread_(
-          std::move(config_path), std::move(cluster_name),
-          BooksClient{[this] { return take_entries(); },
-                      [this](BooksReport news) { report(std::move(news)); },
-                      [this] { return take_inquiries(); },
-                      [this](std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
-                        answer(ticket, page);
-                      }}) {}
+      ledger_thread_(std::move(config_path), std::move(cluster_name),
+                     BooksClient{[this] { return take_entries(); },
+                                 [this](BooksReport news) { report(std::move(news)); },
+                                 [this] { return take_inquiries(); },
+                                 [this](const Inquiry& inquiry, const InquiryAnswer& found) {
+                                   answer(inquiry, found);
+                                 }}) {}
 
 LockedMarket::~LockedMarket() {
   ledger_thread_.stop();
@@ -104,10 +103,15 @@ std::vector<Inquiry> LockedMarket::take_inquiries() {
   return desk_.inquiries().take();
 }
 
-void LockedMarket::answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
-  std::string text = page ? answer_of(*page) : line_of(failure(page.error().text));
+void LockedMarket::answer(const Inquiry& inquiry, const InquiryAnswer& found) {
+  if (const auto* page = std::get_if<Result<ledger::RunsPage>>(&found)) {
+    std::string text = *page ? answer_of(**page) : line_of(failure(page->error().text));
+    const MutexLock lock(mutex_);
+    desk_.inquiries().answer(inquiry.ticket, std::move(text));
+    return;
+  }
   const MutexLock lock(mutex_);
-  desk_.inquiries().answer(ticket, std::move(text));
+  desk_.answer_earnings(inquiry, std::get<Result<ledger::EarningsPage>>(found));
 }
 
 std::uint32_t LockedMarket::interval_ms() const {

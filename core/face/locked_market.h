@@ -58,7 +58,7 @@ class LockedMarket {
   void report(BooksReport news);
   Exchanges successors(BooksReport& news);
   std::vector<Inquiry> take_inquiries();
-  void answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page);
+  void answer(const Inquiry& inquiry, const InquiryAnswer& found);
 
   const Log log_;
 

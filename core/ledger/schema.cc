@@ -140,6 +140,43 @@ CREATE TABLE seed (
 INSERT INTO seed (id, value) VALUES (1, hex(randomblob(32)));
 )sql";
 
+// Asks are a history: the last one of a node holds. What a run brought each of its nodes' owners
+// stands beside the transfers, which are by account.
+constexpr const char* kSchema3 = R"sql(
+ALTER TABLE segment ADD COLUMN time_limit INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE ask (
+  id       INTEGER PRIMARY KEY,
+  token    TEXT NOT NULL CHECK (token <> ''),
+  time     INTEGER NOT NULL,
+  cluster  TEXT NOT NULL,
+  node     TEXT NOT NULL,
+  account  TEXT NOT NULL,
+  price    INTEGER NOT NULL CHECK (price >= 0),
+  tres     TEXT NOT NULL,
+  uid      INTEGER NOT NULL,
+  UNIQUE (token, node)
+) STRICT;
+CREATE INDEX ask_node ON ask (cluster, node, id);
+CREATE INDEX ask_time ON ask (cluster, time);
+CREATE TRIGGER ask_update BEFORE UPDATE ON ask
+BEGIN SELECT RAISE (ABORT, 'asks are never changed'); END;
+CREATE TRIGGER ask_delete BEFORE DELETE ON ask
+BEGIN SELECT RAISE (ABORT, 'asks are never deleted'); END;
+
+CREATE TABLE node_income (
+  segment      INTEGER NOT NULL REFERENCES segment (id),
+  node         TEXT NOT NULL,
+  account      TEXT NOT NULL,
+  cluster      TEXT NOT NULL,
+  "end"        INTEGER NOT NULL,
+  asked        INTEGER NOT NULL CHECK (asked >= 0),
+  earned       INTEGER NOT NULL CHECK (earned >= 0),
+  cpu_seconds  INTEGER NOT NULL CHECK (cpu_seconds >= 0),
+  PRIMARY KEY (segment, node)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX node_income_end ON node_income (cluster, "end");
+)sql";
+
 std::string owner_of(const struct stat& file) {
   const passwd* entry = getpwuid(file.st_uid);
   return entry != nullptr ? entry->pw_name : fmt::format("uid {}", file.st_uid);
@@ -234,7 +271,7 @@ void bring_up_to_date(Database& database, Mode mode, const SchemaSteps& steps) {
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-  static const SchemaSteps steps = {kSchema1, kSchema2};
+  static const SchemaSteps steps = {kSchema1, kSchema2, kSchema3};
   return steps;
 }
 

@@ -51,7 +51,7 @@ class Accounts {
   void void_lien(Job& job, const std::string& note);
   /// Charges a run; its lien returns. `resettled`: the balances have it already where no lien is
   /// left.
-  void settle(Job& job, ledger::Segment segment, std::vector<ledger::Payee> payees, bool resettled);
+  void settle(Job& job, ledger::Segment segment, ledger::Payouts parts, bool resettled);
   /// The job's present run as the books will know it, not ended.
   ledger::Segment segment_of(const Job& job, double billing) const;
   /// Whether an owner's account is missing and was not said to be.

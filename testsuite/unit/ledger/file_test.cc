@@ -118,10 +118,11 @@ TEST_F(File, ReadOnlyConnectionsCannotWrite) {
   EXPECT_EQ(why(reader.add_account("physics", "", kNow)), path + ": read-only");
 }
 
-/// The oldest ledger that must still open: made by schema 1, with a deposit, a bill with a refund
+/// A ledger made by an older schema, the oldest of which is 1: with a deposit, a bill with a refund
 /// and an open lien.
-void make_schema_1(const std::string& path) {
-  std::ifstream file(std::string(MARKET_TEST_DATA) + "/ledger-schema-1.sql");
+void make_schema(int version, const std::string& path) {
+  std::ifstream file(std::string(MARKET_TEST_DATA) + "/ledger-schema-" + std::to_string(version) +
+                     ".sql");
   std::stringstream text;
   text << file.rdbuf();
   ASSERT_THAT(text.str(), HasSubstr("user_version"));
@@ -130,6 +131,10 @@ void make_schema_1(const std::string& path) {
   ASSERT_EQ(sqlite3_exec(database, text.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
       << sqlite3_errmsg(database);
   sqlite3_close(database);
+}
+
+void make_schema_1(const std::string& path) {
+  make_schema(1, path);
 }
 
 void expect_schema_1_books(const Ledger& ledger) {
@@ -143,11 +148,16 @@ void expect_schema_1_books(const Ledger& ledger) {
   expect_balanced(ledger);
 }
 
-TEST_F(File, ASchema1LedgerOpens) {
-  make_schema_1(path);
-  Ledger ledger = open_or_die(path, Mode::kReadWrite);
-  expect_schema_1_books(ledger);
-  must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+TEST_F(File, OlderLedgersOpen) {
+  for (std::size_t version = 1; version < schema_steps().size(); ++version) {
+    SCOPED_TRACE(version);
+    const std::string older = folder.file("schema-" + std::to_string(version) + ".db");
+    make_schema(static_cast<int>(version), older);
+    Ledger ledger = open_or_die(older, Mode::kReadWrite);
+    expect_schema_1_books(ledger);
+    must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+    EXPECT_TRUE(ledger.asks("c1")->empty());
+  }
 }
 
 TEST_F(File, AnOlderSchemaIsCopiedAndUpgraded) {
@@ -191,6 +201,13 @@ TEST_F(File, TransfersAreNeverChangedOrDeleted) {
   must(ledger.deposit("physics", credits("5"), "", kNow));
   EXPECT_EQ(sql(path, "UPDATE transfer SET amount = 1"), "transfers are never changed");
   EXPECT_EQ(sql(path, "DELETE FROM transfer"), "transfers are never deleted");
+}
+
+TEST_F(File, AsksAreNeverChangedOrDeleted) {
+  Ledger ledger = open_or_die(path);
+  apply_one(ledger, PostAsk{"t", "c1", 7, {5, {}}, {{"n1", "physics"}}});
+  EXPECT_EQ(sql(path, "UPDATE ask SET price = 1"), "asks are never changed");
+  EXPECT_EQ(sql(path, "DELETE FROM ask"), "asks are never deleted");
 }
 
 TEST_F(File, AResolvingTransferMustFitItsLien) {
