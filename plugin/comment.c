@@ -7,7 +7,7 @@
 // Of every variable that clients of ours read: a job that has one and no bid was submitted by a
 // client that does not.
 static const char* unread_bid(char* const* environment, uint32_t count) {
-  static const char* const names[] = {"SBATCH_BUDGET", "SBATCH_VALUE"};
+  static const char* const names[] = {"SBATCH_BUDGET", "SBATCH_BUDGET_RATE", "SBATCH_VALUE"};
 
   if (!environment || count == NO_VAL) return NULL;
   for (uint32_t i = 0; i < count && environment[i]; i++) {
@@ -54,6 +54,7 @@ int comment_read(const job_desc_msg_t* request, bid_options_t* options, arena_t*
   if (verdict == MARKET_CLOSED) options->in_closed_comment = true;
   if (verdict == MARKET_ACCEPTED) {
     options->budget = found.budget;
+    options->budget_rate = found.budget_rate;
     options->value = found.value;
     *rest = found.rest;
   }

@@ -49,7 +49,7 @@ static bool names_market_reservation(const char* reservations, const char* own) 
 static int refuse_reservation(char** message) {
   message_add(message, "market: reservations named " MARKET_RESV_PREFIX
                        "… hold the place of one accepted job each; "
-                       "give --budget or --value instead of --reservation");
+                       "give --budget, --budget-rate or --value instead of --reservation");
   return ESLURM_RESERVATION_ACCESS;
 }
 
@@ -86,6 +86,7 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .held = request->priority == 0,
       .interactive = !request->script,
       .budget = options->budget,
+      .budget_rate = options->budget_rate,
       .value = options->value,
       .quote = options->quote,
       .query = options->query,
@@ -126,7 +127,8 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
 static const char* forged(const bid_options_t* options) {
   if (options->endless) return "market: the job's SPANK environment is too large";
   if (options->twice)
-    return "market: one of --budget, --value, --quote came twice in the job's SPANK environment";
+    return "market: one of --budget, --budget-rate, --value, --quote came twice in the job's SPANK "
+           "environment";
   return NULL;
 }
 
@@ -222,7 +224,7 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
 
   if (code) return code;
   fill(request, uid, options, arena, &submission);
-  if (options->budget || options->value || options->quote) {
+  if (options_bid(options)) {
     bool observed = market_observes(submission.partition);
     char* unsaid = NULL;
 

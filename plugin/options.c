@@ -28,12 +28,17 @@ void options_read(char* const* environment, uint32_t count, bid_options_t* optio
     if (!variable || strncmp(variable, prefix, PREFIX_LENGTH)) continue;
     variable += PREFIX_LENGTH;
     keep(variable, "budget", &options->budget, &options->twice);
+    keep(variable, "budget_rate", &options->budget_rate, &options->twice);
     keep(variable, "value", &options->value, &options->twice);
     keep(variable, "quote", &options->quote, &options->twice);
     keep(variable, "query", &options->query, &options->twice);
   }
 }
 
+bool options_bid(const bid_options_t* options) {
+  return options->budget || options->budget_rate || options->value || options->quote;
+}
+
 bool options_any(const bid_options_t* options) {
-  return options->budget || options->value || options->quote || options->query;
+  return options_bid(options) || options->query;
 }

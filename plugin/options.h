@@ -6,7 +6,7 @@
 #include "plugin/compat/slurm_api.h"
 
 typedef struct bid_options {
-  const char *budget, *value, *quote, *query;  // as given; NULL: not given
+  const char *budget, *budget_rate, *value, *quote, *query;  // as given; NULL: not given
   bool twice;  // one of them came more than once: somebody wrote the environment by hand
   bool in_closed_comment;  // a bid in --comment while the market is not open
   bool endless;            // the environment has more entries than any client makes
@@ -15,6 +15,9 @@ typedef struct bid_options {
 // Finds the market's options among `count` variables "NAME=value". What they say is not looked at:
 // it is user text, which the market checks.
 void options_read(char* const* environment, uint32_t count, bid_options_t* options);
+
+// Whether a bid was given.
+bool options_bid(const bid_options_t* options);
 
 // Whether any was given.
 bool options_any(const bid_options_t* options);

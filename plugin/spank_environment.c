@@ -9,10 +9,11 @@
 
 extern char** environ;
 
-enum { OPTIONS = 2, PROGRAMS = 3, LONGEST_NAME = 32 };
-static const char* const option_names[OPTIONS] = {"BUDGET", "VALUE"};
+enum { OPTIONS = 3, PROGRAMS = 3, LONGEST_NAME = 32 };
+static const char* const option_names[OPTIONS] = {"BUDGET", "BUDGET_RATE", "VALUE"};
 static const char* const option_variables[OPTIONS] = {
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
+    "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget_rate",
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_value"};
 // A row of a menu is for one job: no variable of the user's names it.
 static const char* const quote_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote";
@@ -79,8 +80,8 @@ void spank_environment_warn(void) {
 
     if (end && end[1] && is_nearly_a_bid(*variable, (size_t)(end - *variable)))
       slurm_info(
-          "market: nothing reads %.*s; bids are read from SBATCH_BUDGET and SBATCH_VALUE, and with "
-          "SALLOC_ or SLURM_ (srun) before it",
+          "market: nothing reads %.*s; bids are read from SBATCH_BUDGET, SBATCH_BUDGET_RATE and "
+          "SBATCH_VALUE, and with SALLOC_ or SLURM_ (srun) before it",
           (int)(end - *variable), *variable);
   }
 }

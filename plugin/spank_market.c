@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The options --budget, --value and --quote of sbatch, salloc and srun. They travel in the job's SPANK
+// The options --budget, --budget-rate, --value and --quote of sbatch, salloc and srun. They travel in the job's SPANK
 // environment; here only their shape is checked, so that a slip is answered at once. slurmctld
 // judges them again.
 #define _GNU_SOURCE  // program_invocation_short_name
@@ -58,6 +58,14 @@ static int take_budget(int value, const char* text, int remote) {
   return ESPANK_BAD_ARG;
 }
 
+static int take_budget_rate(int value, const char* text, int remote) {
+  (void)value;
+  if (remote) return ESPANK_SUCCESS;
+  if (text && strlen(text) <= LONGEST && is_credits(text, strlen(text))) return ESPANK_SUCCESS;
+  slurm_error("market: --budget-rate takes credits for an hour such as 3.50, at most six decimals");
+  return ESPANK_BAD_ARG;
+}
+
 static int take_value(int value, const char* text, int remote) {
   const char* colon = text ? strchr(text, ':') : NULL;
 
@@ -90,6 +98,8 @@ static int take_quote(int value, const char* text, int remote) {
 
 static struct spank_option options[] = {
     {"budget", "CREDITS", "most the job may cost, in credits (market)", 1, 0, take_budget},
+    {"budget-rate", "CREDITS", "most the job may cost an hour, in credits (market)", 1, 0,
+     take_budget_rate},
     {"value", "MAX:DROP:ZERO",
      "worth of the job: MAX credits, falling after DROP, nothing after ZERO (market)", 1, 0,
      take_value},

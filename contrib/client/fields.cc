@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/util/slurm_time.h"
+#include "core/words/phrases.h"
 
 namespace market::client {
 namespace {
@@ -67,6 +68,32 @@ double billing_hours_of(const Segment& run) {
   return run.billing * static_cast<double>(run.elapsed) / 3600.0;
 }
 
+namespace {
+
+constexpr std::int64_t kHour = 3600;
+
+/// Whether the run was sold by the hour: a bid was its rate, and so was what it paid.
+bool has_rate(const Segment& run) {
+  const bool by_rate = run.mechanism.starts_with("dva/") || run.mechanism.starts_with("tycoon/");
+  return by_rate && run.time_limit > 0;
+}
+
+Money bid_rate_of(const Segment& run) {
+  return run.quoted.scaled(kHour, run.time_limit);
+}
+
+Money rate_of(const Segment& run) {
+  return run.charged.scaled(kHour, run.elapsed);
+}
+
+std::string payment_to_budget(const Segment& run) {
+  if (!has_rate(run) || run.elapsed <= 0 || run.quoted == Money()) return "";
+  return fmt::format("{:.3f}", run.charged.credits() * static_cast<double>(run.time_limit) /
+                                   (run.quoted.credits() * static_cast<double>(run.elapsed)));
+}
+
+}  // namespace
+
 const std::vector<Field>& all_fields() {
   using S = const Segment&;
   static const std::vector<Field> fields = {
@@ -110,6 +137,11 @@ const std::vector<Field>& all_fields() {
        [](S run) { return run.refunded.to_string(); }},
       {"Cost", 9, true, Type::kText, "cost",
        [](S run) { return (run.charged - run.refunded).to_string(); }},
+      {"BudgetRate", 10, true, Type::kText, "budget_rate",
+       [](S run) { return has_rate(run) ? amount_text(bid_rate_of(run)) : ""; }},
+      {"RPU", 10, true, Type::kText, "rpu",
+       [](S run) { return has_rate(run) && run.elapsed > 0 ? amount_text(rate_of(run)) : ""; }},
+      {"PBR", 6, true, Type::kText, "pbr", payment_to_budget},
       {"Mechanism", -12, false, Type::kText, "mechanism", [](S run) { return run.mechanism; }},
       {"Note", -20, false, Type::kText, "note", [](S run) { return run.note; }},
   };

@@ -38,6 +38,7 @@ _slurm_market_values() {
       printf '%s\n' BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED TIMEOUT VOIDED
       ;;
     -o | --format) sbill --helpformat 2>/dev/null ;;
+    ask) sinfo -h -N -o %N 2>/dev/null | sort -u ;;
     why | rebid) squeue -h --me -o %i 2>/dev/null ;;
   esac
 }

@@ -23,8 +23,9 @@ struct CommandLine {
   RebidArguments rebid;
   LearnArguments learn;
   ObservedArguments observed;
+  AskArguments ask;
   SimulateArguments simulate;
-  std::string name, job, partition, mechanism, file = "-";
+  std::string name, job, partition, since, mechanism, file = "-";
   std::function<int()> run;
 };
 
@@ -178,9 +179,23 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   observed->add_option("--market", line.observed.market, "Of this market alone");
   choose(observed, line, [&line] { return show_observed(line.common, line.observed); });
 
+  CLI::App* show_owners_verb =
+      add_verb(*show, "owners", "What owners ask for their nodes, and what these earn");
+  show_owners_verb->add_option("-S,--starttime", line.since, "Runs that ended since then");
+  choose(show_owners_verb, line, [&line] { return show_owners(line.common, line.since); });
+
+  CLI::App* ask_verb = add_verb(app, "ask", "Ask a price for nodes that your account owns");
+  ask_verb->add_option("NODES", line.ask.nodes, "The nodes, such as n[1-4]")->required();
+  ask_verb->add_option("PRICE", line.ask.price, "Credits for a billing unit and an hour")
+      ->required();
+  ask_verb->add_option("--tres", line.ask.tres,
+                       "Other prices for some TRES, such as gres/gpu:0.60,mem:0.002");
+  choose(ask_verb, line, [&line] { return ask(line.common, line.ask); });
+
   CLI::App* rebid_verb = add_verb(app, "rebid", "Change the bid of a pending job");
   rebid_verb->add_option("JOBID", line.rebid.job, "The job, or ARRAY_TASK")->required();
   rebid_verb->add_option("--budget", line.rebid.budget, "New budget in credits");
+  rebid_verb->add_option("--budget-rate", line.rebid.budget_rate, "New budget, credits an hour");
   rebid_verb->add_option("--value", line.rebid.value, "New value MAX:DROP:ZERO");
   choose(rebid_verb, line, [&line] { return rebid(line.common, line.rebid); });
 }

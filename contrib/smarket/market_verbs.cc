@@ -101,14 +101,18 @@ Result<nlohmann::json> menu_query(const MenuArguments& arguments) {
 Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
   const auto job = job_name_of(arguments.job);
   if (!job) return tl::make_unexpected(job.error());
-  if (arguments.budget.empty() == arguments.value.empty()) {
-    return fail("either --budget or --value is needed");
+  if (arguments.budget.empty() + arguments.budget_rate.empty() + arguments.value.empty() != 2) {
+    return fail("one of --budget, --budget-rate and --value is needed");
   }
   nlohmann::json query = {{"verb", "rebid"}, {"job", *job}};
   if (!arguments.budget.empty()) {
     const auto budget = Money::parse(arguments.budget);
     if (!budget) return fail("--budget: " + budget.error().text);
     query["budget"] = arguments.budget;
+  } else if (!arguments.budget_rate.empty()) {
+    const auto rate = Money::parse(arguments.budget_rate);
+    if (!rate) return fail("--budget-rate: " + rate.error().text);
+    query["budget_rate"] = arguments.budget_rate;
   } else {
     const auto value = Sigmoid::parse(arguments.value);
     if (!value) return fail("--value: " + value.error().text);

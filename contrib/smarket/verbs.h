@@ -38,7 +38,11 @@ struct MenuArguments {
 };
 
 struct RebidArguments {
-  std::string job, budget, value;
+  std::string job, budget, budget_rate, value;
+};
+
+struct AskArguments {
+  std::string nodes, price, tres;
 };
 
 struct LearnArguments {
@@ -88,6 +92,10 @@ int rebid(const Common& common, const RebidArguments& arguments);
 
 // observed_verb.cc: the books themselves.
 int show_observed(const Common& common, const ObservedArguments& arguments);
+
+// owner_verbs.cc
+int ask(const Common& common, const AskArguments& arguments);
+int show_owners(const Common& common, const std::string& since);
 
 // check.cc
 int check(const Common& common);

@@ -229,6 +229,20 @@ void read_contracts(Section& root, MarketSettings& config) {
   contracts->refuse_unknown_keys();
 }
 
+void read_dva(Section& root, MarketSettings& config) {
+  static constexpr std::array<Name<OverBudget>, 2> kOverBudget{
+      {{"cap", OverBudget::kCap}, {"skip", OverBudget::kSkip}}};
+  auto dva = root.group("dva");
+  if (!dva) return;
+  dva->choice<OverBudget>("over_budget", kOverBudget, config.over_budget);
+  dva->decimal("ask_min", kHighestPrice, config.asks.least);
+  dva->decimal("ask_max", kHighestPrice, config.asks.most);
+  dva->duration("ask_every", 0, 366 * kDay, config.asks.every);
+  if (config.asks.most < config.asks.least)
+    dva->fault("ask_max", fmt::format("not below ask_min, which is {}", config.asks.least));
+  dva->refuse_unknown_keys();
+}
+
 // `all_markets`: what of planning is the same for all markets; null in the section of one market.
 void read_planning(Section& root, MarketSettings& config, Config* all_markets) {
   auto planning = root.group("planning");
@@ -320,7 +334,8 @@ void read_market(Section& section, const std::vector<std::string>& mechanisms,
   read_prices(section, market);
   read_rates(section, market);
   read_contracts(section, market);
-  read_owners(section, kHighestPrice, market);
+  read_dva(section, market);
+  read_owners(section, market);
   read_resources(section, market);
   read_planning(section, market, all_markets);
   read_predictor(section, market);

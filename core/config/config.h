@@ -33,6 +33,12 @@ enum class Quiet { kNone, kAccepted };
 /// kObserve: the market says what it would do, and does nothing.
 enum class MarketMode { kActive, kObserve };
 
+/// dva: what to do when the real payment would exceed the budget (eq. 12 of the paper).
+enum class OverBudget {
+  kCap,   ///< pay the budget
+  kSkip,  ///< try the next candidate
+};
+
 struct TresWeight {
   std::string tres;   ///< "cpu", "mem" (weight per GB), "node", "gres/gpu", "gres/gpu:a100"
   double weight = 0;  ///< billing units per CPU, GB, node, gres
@@ -54,7 +60,14 @@ struct ResourceConfiguration {
 /// Whose a node is that is not the site's.
 struct NodeOwner {
   std::string account;  ///< gets what the node earns in dva
-  double ask = 0;       ///< credits per billing-hour
+  double ask = 0;       ///< credits per billing-hour, until it asks another price (smarket ask)
+};
+
+/// Between which prices owners of nodes may ask, credits per billing-hour, and how often.
+struct AskBounds {
+  double least = 0;
+  double most = 1e6;
+  Time every = 0;  ///< seconds between two prices of one node
 };
 
 struct Ends {
@@ -114,6 +127,8 @@ struct MarketSettings {
   double qos_factor(std::string_view wanted) const;
 
   std::map<std::string, NodeOwner, std::less<>> owners;  ///< by node; those of the site are missing
+  AskBounds asks;                                        ///< dva
+  OverBudget over_budget = OverBudget::kCap;             ///< dva
 
   std::vector<ResourceConfiguration> configurations;
   std::vector<ResourceAmount> virtual_resources;  ///< how much there is of each

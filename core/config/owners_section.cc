@@ -29,7 +29,7 @@ void read_nodes(Section& section, const NodeOwner& owner, MarketSettings& config
 
 }  // namespace
 
-void read_owners(Section& root, double highest, MarketSettings& config) {
+void read_owners(Section& root, MarketSettings& config) {
   if (!root.has("owners")) return;
   config.owners.clear();  // a market's own list replaces the default one
   for (Section& section : root.groups("owners")) {
@@ -41,7 +41,9 @@ void read_owners(Section& root, double highest, MarketSettings& config) {
                     fmt::format("an account of the ledger: 1 to {} letters, digits, '_', '.', '-'",
                                 kLongestAccountName));
     }
-    section.decimal("ask", highest, owner.ask);
+    section.decimal("ask", config.asks.most, owner.ask);
+    if (owner.ask < config.asks.least)
+      section.fault("ask", fmt::format("not below dva.ask_min, which is {}", config.asks.least));
     if (!section.has("ask")) {
       section.fault("ask", "credits for a billing unit and an hour, such as \"0.02\"");
     }

@@ -7,8 +7,8 @@
 
 namespace market::config {
 
-/// Reads `owners`, validated, into `config`; faults are noted in the document of `root`. Prices go
-/// up to `highest`.
-void read_owners(Section& root, double highest, MarketSettings& config);
+/// Reads `owners`, validated, into `config`; faults are noted in the document of `root`. Prices are
+/// within `config.asks`.
+void read_owners(Section& root, MarketSettings& config);
 
 }  // namespace market::config

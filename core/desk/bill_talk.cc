@@ -41,7 +41,7 @@ void each_field(Run& run, Field&& field) {
   field(run.mechanism), field(run.tres), field(run.note);
   field(run.planned_start), field(run.promised_end), field(run.start), field(run.end);
   field(run.suspended), field(run.elapsed), field(run.billing);
-  field(run.quoted), field(run.charged), field(run.refunded);
+  field(run.quoted), field(run.charged), field(run.refunded), field(run.time_limit);
 }
 
 struct Writer {

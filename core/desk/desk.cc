@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/desk/ask_talk.h"
 #include "core/desk/bill_talk.h"
 #include "core/desk/json.h"
 #include "core/market/explain.h"
@@ -21,6 +22,11 @@ constexpr const char* kOnlyObserved =
     "only observed: Slurm starts it as without a market, and no credit moves. ";
 constexpr std::size_t kLongestQuery = 65536;
 constexpr std::size_t kLiensInAnAnswer = 500;
+
+std::string bid_text(const BidTexts& texts) {
+  if (!texts.rate.empty()) return fmt::format("{} an hour", texts.rate);
+  return texts.budget.empty() ? texts.value : texts.budget;
+}
 
 }  // namespace
 
@@ -51,6 +57,10 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     result = query_balance(asker);
   } else if (verb == "bill") {
     return Answer{MARKET_ANSWERED, query_bill(ask, asker, now), "", ""};
+  } else if (verb == "owners") {
+    return Answer{MARKET_ANSWERED, query_owners(ask, asker, now), "", ""};
+  } else if (verb == "ask") {
+    result = post_ask(site_, admission_, ask, asker, now);
   } else if (verb == "rebid") {
     result = query_rebid(ask, asker, now);
   } else {
@@ -61,7 +71,9 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
 
 // The books are not read here. The question waits for the thread that keeps them, and who asks comes
 // again: with the ticket, or without one when too many questions are open.
-std::string Desk::query_bill(const Json& ask, const market_submission_t& asker, Time now) {
+std::string Desk::query_books(
+    const Json& ask, const market_submission_t& asker, Time now,
+    const std::function<Result<decltype(Inquiry::question)>()>& question) {
   std::uint64_t ticket = number_of(ask, "ticket");
   if (ticket != 0) {
     std::string text;
@@ -73,15 +85,42 @@ std::string Desk::query_bill(const Json& ask, const market_submission_t& asker, 
       return line_of(lost);
     }
   } else {
+    auto asked = question();
+    if (!asked) return line_of(failure(asked.error().text));
+    ticket = inquiries_.ask(asker.uid, std::move(*asked), now).value_or(0);
+  }
+  return line_of(Json{{"ok", true}, {"ticket", ticket}});
+}
+
+std::string Desk::query_bill(const Json& ask, const market_submission_t& asker, Time now) {
+  return query_books(ask, asker, now, [&]() -> Result<decltype(Inquiry::question)> {
     auto question = read_question(ask);
-    if (!question) return line_of(failure(question.error().text));
+    if (!question) return tl::unexpected(question.error());
     question->viewer.sees_all = asker.is_operator;
     question->viewer.uid = asker.uid;
     question->viewer.accounts.assign(asker.coordinated.names,
                                      asker.coordinated.names + asker.coordinated.count);
-    ticket = inquiries_.ask(asker.uid, std::move(*question), now).value_or(0);
-  }
-  return line_of(Json{{"ok", true}, {"ticket", ticket}});
+    return std::move(*question);
+  });
+}
+
+std::string Desk::query_owners(const Json& ask, const market_submission_t& asker, Time now) {
+  return query_books(ask, asker, now, [&]() -> Result<decltype(Inquiry::question)> {
+    ledger::EarningsQuestion question;
+    question.cluster = site_.cluster_name;
+    question.since = static_cast<Time>(number_of(ask, "since"));
+    question.until = now;
+    if (question.since >= now) return fail("--starttime: not in the future");
+    question.sees_all = asker.is_operator;
+    question.accounts = admission_.accounts_to_see(asker);
+    return question;
+  });
+}
+
+void Desk::answer_earnings(const Inquiry& inquiry, const Result<ledger::EarningsPage>& page) {
+  const auto& question = std::get<ledger::EarningsQuestion>(inquiry.question);
+  inquiries_.answer(inquiry.ticket, line_of(page ? owners_answer(site_, question, *page)
+                                                 : failure(page.error().text)));
 }
 
 // What is set aside for live jobs, for a comparison with the books: in the order of job numbers,
@@ -158,6 +197,7 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
   }
   if (!job->agreed.terms.markup.empty()) answer["markup"] = job->agreed.terms.markup;
   if (!job->agreed.texts.budget.empty()) answer["budget"] = job->agreed.texts.budget;
+  if (!job->agreed.texts.rate.empty()) answer["budget_rate"] = job->agreed.texts.rate;
   if (!job->agreed.texts.value.empty()) answer["value"] = job->agreed.texts.value;
   return answer;
 }
@@ -182,20 +222,20 @@ Json Desk::query_rebid(const Json& ask, const market_submission_t& asker, Time n
   if (!is_theirs || job->phase == Phase::kEnded)
     return failure(
         fmt::format("job {} carries no bid, has ended, or is not yours", printable(name)));
-  const BidTexts texts{text_of(ask, "budget"), text_of(ask, "value")};
-  if (texts.budget.empty() == texts.value.empty())
-    return failure("give --budget or --value, one of them");
-  const auto worth = parse_worth(texts.budget, texts.value);
+  const BidTexts texts{text_of(ask, "budget"), text_of(ask, "value"), "",
+                       text_of(ask, "budget_rate")};
+  if (texts.budget.empty() + texts.value.empty() + texts.rate.empty() != 2)
+    return failure("give --budget, --budget-rate or --value, one of them");
+  const auto worth = parse_worth(texts);
   if (!worth) return failure(worth.error().text);
   if (const auto refusal = admission_.rebid(*job, *worth, texts, now)) return failure(*refusal);
   std::string code;
   const std::string sentence = explain(site_, *job, now, code);
-  return Json{
-      {"ok", true},
-      {"text", fmt::format("{}: the bid is now {}; it {}.  [{}]", printable(name),
-                           texts.budget.empty() ? texts.value : texts.budget, sentence, code)},
-      {"code", code},
-      {"price", job->agreed.terms.price.to_string()}};
+  return Json{{"ok", true},
+              {"text", fmt::format("{}: the bid is now {}; it {}.  [{}]", printable(name),
+                                   bid_text(texts), sentence, code)},
+              {"code", code},
+              {"price", job->agreed.terms.price.to_string()}};
 }
 
 // What an hour of a billing unit costs: posted prices now and at their cheapest within the horizon;

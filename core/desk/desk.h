@@ -27,6 +27,8 @@ class Desk {
 
   /// Answers `asker.query`.
   Answer answer_query(const market_submission_t& asker, Time now);
+  /// What the books told of nodes and their owners.
+  void answer_earnings(const Inquiry& inquiry, const Result<ledger::EarningsPage>& page);
   /// Questions that the books alone can answer.
   Inquiries& inquiries() { return inquiries_; }
 
@@ -57,6 +59,9 @@ class Desk {
   Json query_balance(const market_submission_t& asker);
   Json query_rebid(const Json& ask, const market_submission_t& asker, Time now);
   Json query_status(const market_submission_t& asker, Time now);
+  std::string query_owners(const Json& ask, const market_submission_t& asker, Time now);
+  std::string query_books(const Json& ask, const market_submission_t& asker, Time now,
+                          const std::function<Result<decltype(Inquiry::question)>()>& question);
   Json query_liens(const Json& ask, const market_submission_t& asker) const;
   Json query_markets(Time now);
   std::string query_bill(const Json& ask, const market_submission_t& asker, Time now);

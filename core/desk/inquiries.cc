@@ -6,8 +6,9 @@
 
 namespace market {
 
-std::optional<std::uint64_t> Inquiries::ask(std::uint32_t uid, ledger::RunsQuestion question,
-                                            Time now) {
+std::optional<std::uint64_t> Inquiries::ask(
+    std::uint32_t uid, std::variant<ledger::RunsQuestion, ledger::EarningsQuestion> question,
+    Time now) {
   std::erase_if(open_, [now](const auto& entry) {
     return now - entry.second.asked > kKept || now < entry.second.asked;
   });

@@ -21,7 +21,9 @@ class Inquiries {
   static constexpr Time kKept = 10;  ///< seconds from the question on
 
   /// The ticket; nothing when the user, or all together, have as many open as are allowed.
-  std::optional<std::uint64_t> ask(std::uint32_t uid, ledger::RunsQuestion question, Time now);
+  std::optional<std::uint64_t> ask(
+      std::uint32_t uid, std::variant<ledger::RunsQuestion, ledger::EarningsQuestion> question,
+      Time now);
   /// The oldest that wait; each is given once.
   std::vector<Inquiry> take();
   /// What the thread found, as it goes to who asked. A ticket that is not known any more is passed
@@ -38,7 +40,8 @@ class Inquiries {
   struct Open {
     std::uint32_t uid = 0;
     Time asked = 0;
-    std::optional<ledger::RunsQuestion> question;  ///< until it is taken
+    std::optional<std::variant<ledger::RunsQuestion, ledger::EarningsQuestion>>
+        question;  ///< until it is taken
     std::optional<std::string> text;
   };
   std::map<std::uint64_t, Open> open_;  ///< by ticket, so by age

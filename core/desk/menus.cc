@@ -31,7 +31,7 @@ Result<std::optional<Declared>> declared_by(const Json& ask, Time now) {
   const std::string budget = text_of(ask, "budget"), value = text_of(ask, "value");
   if (budget.empty() && value.empty()) return std::optional<Declared>();
   if (!budget.empty() && !value.empty()) return fail("give --budget or --value, not both");
-  const auto worth = parse_worth(budget, value);
+  const auto worth = parse_worth({budget, value});
   if (!worth) return tl::unexpected(worth.error());
   Declared declared{*worth, 0};
   if (const std::string by = text_of(ask, "by"); !by.empty()) {

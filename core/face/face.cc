@@ -225,8 +225,9 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
 
 void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
                    market_answer_t* answer) {
-  const bool is_bid = submission->budget != nullptr || submission->value != nullptr ||
-                      submission->quote != nullptr || submission->query != nullptr;
+  const bool is_bid = submission->budget != nullptr || submission->budget_rate != nullptr ||
+                      submission->value != nullptr || submission->quote != nullptr ||
+                      submission->query != nullptr;
   std::uint64_t ticket = 0;
   *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr, nullptr};
   const bool is_open = with_market("market_submit", false, [&](market::LockedMarket& market) {
@@ -255,7 +256,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
 
 int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t size,
                         market_comment_t* out) {
-  *out = market_comment_t{nullptr, nullptr, "", ""};
+  *out = market_comment_t{nullptr, nullptr, nullptr, "", ""};
   const std::string_view typed = market::or_empty(comment);
   if (typed.empty()) return MARKET_NO_BID;
   const bool is_bid = market::read_comment_bid(typed).kind == market::CommentBid::Kind::kBid;
@@ -264,6 +265,7 @@ int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t 
     const market::CommentAnswer answer = market.read_comment(typed, has_bid);
     if (answer.verdict == MARKET_ACCEPTED) {
       if (!answer.bid.budget.empty()) out->budget = put(answer.bid.budget, buffer, size);
+      if (!answer.bid.rate.empty()) out->budget_rate = put(answer.bid.rate, buffer, size);
       if (!answer.bid.value.empty()) out->value = put(answer.bid.value, buffer, size);
       out->rest = put(answer.bid.rest, buffer, size);
     }

@@ -16,8 +16,8 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kFewSales = 64;  // made up for under the lock
-constexpr int kMostRounds = 8;         // of making up for sales without it
+constexpr std::size_t kFewSales = 64;                         // made up for under the lock
+constexpr int kMostRounds = 8;                                // of making up for sales without it
 constexpr std::uint64_t kObservers = std::uint64_t{1} << 63;  // of tickets: whose they are
 
 }  // namespace
@@ -32,14 +32,13 @@ LockedMarket::LockedMarket(std::string config_path, std::string cluster_name, co
       desk_(market_, observer_),
       maker_(market_.site()),
       observers_maker_(observer_.site()),
-      ledger_thread_(
-          std::move(config_path), std::move(cluster_name),
-          BooksClient{[this] { return take_entries(); },
-                      [this](BooksReport news) { report(std::move(news)); },
-                      [this] { return take_inquiries(); },
-                      [this](std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
-                        answer(ticket, page);
-                      }}) {}
+      ledger_thread_(std::move(config_path), std::move(cluster_name),
+                     BooksClient{[this] { return take_entries(); },
+                                 [this](BooksReport news) { report(std::move(news)); },
+                                 [this] { return take_inquiries(); },
+                                 [this](const Inquiry& inquiry, const InquiryAnswer& found) {
+                                   answer(inquiry, found);
+                                 }}) {}
 
 LockedMarket::~LockedMarket() {
   ledger_thread_.stop();
@@ -144,10 +143,15 @@ std::vector<Inquiry> LockedMarket::take_inquiries() {
   return desk_.inquiries().take();
 }
 
-void LockedMarket::answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page) {
-  std::string text = page ? answer_of(*page) : line_of(failure(page.error().text));
+void LockedMarket::answer(const Inquiry& inquiry, const InquiryAnswer& found) {
+  if (const auto* page = std::get_if<Result<ledger::RunsPage>>(&found)) {
+    std::string text = *page ? answer_of(**page) : line_of(failure(page->error().text));
+    const MutexLock lock(mutex_);
+    desk_.inquiries().answer(inquiry.ticket, std::move(text));
+    return;
+  }
   const MutexLock lock(mutex_);
-  desk_.inquiries().answer(ticket, std::move(text));
+  desk_.answer_earnings(inquiry, std::get<Result<ledger::EarningsPage>>(found));
 }
 
 std::uint32_t LockedMarket::interval_ms() const {

@@ -70,7 +70,7 @@ class LockedMarket {
   void tell_observer(BooksReport news);
   Exchanges successors(Side side, BooksReport& news);
   std::vector<Inquiry> take_inquiries();
-  void answer(std::uint64_t ticket, const Result<ledger::RunsPage>& page);
+  void answer(const Inquiry& inquiry, const InquiryAnswer& found);
 
   const Log log_;
 

@@ -14,11 +14,11 @@ constexpr std::string_view kAccountColumns = "id, name, posted, liens";
 
 // One list for reading and writing, so that the order cannot differ.
 constexpr std::array kSegmentColumns = {
-    "cluster",       "job_id",    "submitted", "restart",   "array_job_id",
-    "array_task_id", "uid",       "user",      "account",   "partition",
-    "state",         "mechanism", "tres",      "note",      "planned_start",
-    "promised_end",  "start",     "\"end\"",   "suspended", "elapsed",
-    "billing",       "quoted",    "charged",   "refunded",  "bid"};
+    "cluster",   "job_id",    "submitted",     "restart",      "array_job_id", "array_task_id",
+    "uid",       "user",      "account",       "partition",    "state",        "mechanism",
+    "tres",      "note",      "planned_start", "promised_end", "start",        "\"end\"",
+    "suspended", "elapsed",   "billing",       "quoted",       "charged",      "refunded",
+    "bid",       "time_limit"};
 
 AccountRow read_account(const Statement& row) {
   return {row.integer(0), row.text(1), Money::from_micro(row.integer(2)),
@@ -72,6 +72,7 @@ Segment merged(Segment segment, const Segment& known) {
   keep(segment.end, known.end);
   keep(segment.suspended, known.suspended);
   keep(segment.elapsed, known.elapsed);
+  keep(segment.time_limit, known.time_limit);
   keep(segment.billing, known.billing);
   return segment;
 }
@@ -173,7 +174,8 @@ void bind_segment(Statement& statement, const Segment& segment) {
       .bind(segment.quoted.micro())
       .bind(segment.charged.micro())
       .bind(segment.refunded.micro())
-      .bind(segment.key.bid);
+      .bind(segment.key.bid)
+      .bind(segment.time_limit);
 }
 
 int segment_column_count() {
@@ -210,6 +212,7 @@ Segment read_segment(const Statement& row) {
   segment.charged = Money::from_micro(number());
   segment.refunded = Money::from_micro(number());
   segment.key.bid = text();
+  segment.time_limit = number();
   return segment;
 }
 

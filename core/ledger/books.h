@@ -89,6 +89,9 @@ std::optional<Money> total_of(const std::vector<Payee>& payees);
 /// by the run. Accounts that do not exist or are full get nothing: it stays revenue.
 void pay_owners(Database& database, const SegmentKey& key, const std::vector<Payee>& payees,
                 Time now);
+/// Keeps what the run in row `segment` brought each of its nodes; what it brought none stays out.
+void keep_node_incomes(Database& database, std::int64_t segment, const Segment& run,
+                       const std::vector<NodeIncome>& nodes);
 /// Takes back, for the run's refund `number` of `amount` out of `left` that was charged and not yet
 /// refunded, the same part of what each owner still has of the run; exactly all when amount = left.
 void take_back(Database& database, const SegmentKey& key, std::int64_t number, Money amount,
@@ -113,6 +116,11 @@ Submission refund_job(Database& database, const RefundRequest& request, Time now
 /// Ledger::submissions.
 std::vector<Submission> read_submissions(Database& database, const std::string& cluster,
                                          std::uint32_t job_id);
+
+/// What owners of nodes ask (PostAsk, Ledger::asks, Ledger::earnings).
+Outcome post_ask(Database& database, const PostAsk& operation, Time now);
+std::vector<PostedAsk> read_asks(Database& database, const std::string& cluster);
+EarningsPage read_earnings(Database& database, const EarningsQuestion& question);
 
 /// What demand prediction learns from (RecordBid, ForgetBid, Ledger::past_bids).
 Outcome record_bid(Database& database, const RecordBid& record);

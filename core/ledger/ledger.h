@@ -14,6 +14,7 @@
 #include "core/util/result.h"
 #include "core/words/bid.h"
 #include "core/words/money.h"
+#include "core/words/node_ask.h"
 #include "core/words/past_bid.h"
 
 namespace market::ledger {
@@ -42,9 +43,10 @@ struct Segment {
   std::uint32_t uid = 0;
   std::string user, account, partition, state, mechanism, tres, note;
   Time planned_start = 0, promised_end = 0, start = 0, end = 0;
-  Time suspended = 0;  ///< seconds
-  Time elapsed = 0;    ///< seconds it ran, without the suspended ones
-  double billing = 0;  ///< billing units
+  Time suspended = 0;   ///< seconds
+  Time elapsed = 0;     ///< seconds it ran, without the suspended ones
+  Time time_limit = 0;  ///< seconds
+  double billing = 0;   ///< billing units
   Money quoted, charged, refunded;
 };
 
@@ -62,13 +64,26 @@ struct Payee {
   std::string account;
   Money amount;
 };
+/// What a run brought the owner of one of its nodes.
+struct NodeIncome {
+  std::string node, account;
+  Money asked;   ///< its own ask for what the run held there × time
+  Money earned;  ///< of the charge
+  std::int64_t cpu_seconds = 0;
+};
+/// What the owners of the nodes of a run get of its charge.
+struct Payouts {
+  std::vector<Payee> payees;      ///< one for each account
+  std::vector<NodeIncome> nodes;  ///< the same by node
+};
 /// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back.
 /// Idempotent: a second settlement of the same run changes nothing. Without a lien (it was never
 /// flushed) the charge is posted directly. Then the owners of the nodes it ran on get their parts
 /// out of revenue; what is for an account that does not exist stays there.
 struct Settle {
   Segment segment;
-  std::vector<Payee> payees{};  ///< together at most charged − refunded
+  std::vector<Payee> payees{};      ///< together at most charged − refunded
+  std::vector<NodeIncome> nodes{};  ///< what `payees` get, by node
 };
 /// The lien returns whole; the run will not be billed (cancelled before start, never confirmed,
 /// orphaned).
@@ -112,8 +127,49 @@ struct ObserveRun {
   std::optional<Time>
       would_wait;  ///< to the start that the market planned; nothing: it planned none
 };
-using Operation =
-    std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid, ObserveRun>;
+/// Owners of nodes ask another price from now on. Idempotent by its token.
+struct PostAsk {
+  struct Node {
+    std::string name, account;
+  };
+  std::string token, cluster;
+  std::uint32_t uid = 0;  ///< who asked for it
+  NodeAsk ask;
+  std::vector<Node> nodes;
+};
+using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid,
+                               ObserveRun, PostAsk>;
+
+/// What a node asks since an owner asked for it.
+struct PostedAsk {
+  std::string node, account;  ///< whose node it was
+  NodeAsk ask;
+  std::string token;
+  Time since = 0;
+  std::uint32_t uid = 0;
+};
+
+/// What one node brought its owner between two times.
+struct NodeEarnings {
+  std::string node, account;
+  std::int64_t runs = 0, cpu_seconds = 0;
+  Money asked, earned;
+};
+
+/// What is to be known of nodes of a cluster and their owners; runs that ended in [since, until),
+/// asks of that time.
+struct EarningsQuestion {
+  std::string cluster;
+  Time since = 0, until = 0;
+  bool sees_all = false;  ///< who asks; else only of these:
+  std::vector<std::string> accounts;
+};
+struct EarningsPage {
+  std::vector<NodeEarnings> nodes;
+  std::vector<PostedAsk>
+      asks;  ///< in the order in which they were asked, the newest kMostAsksShown
+};
+constexpr std::int64_t kMostAsksShown = 100;
 
 enum class Outcome {
   kDone,
@@ -246,6 +302,9 @@ class Ledger {
   /// What was charged under a job's number, oldest first.
   Result<std::vector<Submission>> submissions(const std::string& cluster,
                                               std::uint32_t job_id) const;
+  /// The last ask of each node of a cluster for which one was ever posted.
+  Result<std::vector<PostedAsk>> asks(const std::string& cluster) const;
+  Result<EarningsPage> earnings(const EarningsQuestion& question) const;
   Result<std::vector<Entry>> entries(const std::string& account, Time since, Time until) const;
   /// The seed of all draws where market.conf names none: a secret, drawn when the ledger was made.
   Result<std::string> seed() const;

@@ -168,6 +168,7 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
                     .note = segment.note});
   }
   pay_owners(database, segment.key, operation.payees, now);
+  keep_node_incomes(database, row, segment, operation.nodes);
   mark(database, row, "settled", std::nullopt);
   return Outcome::kDone;
 }
@@ -195,6 +196,10 @@ Outcome apply_to(Database& database, const ForgetBid& operation, Time) {
 
 Outcome apply_to(Database& database, const ObserveRun& operation, Time) {
   return observe_run(database, operation);
+}
+
+Outcome apply_to(Database& database, const PostAsk& operation, Time now) {
+  return post_ask(database, operation, now);
 }
 
 }  // namespace

@@ -49,6 +49,34 @@ void move(Database& database, std::string key, std::int64_t from, std::int64_t t
                   .note = std::move(note)});
 }
 
+// What the nodes of an account earned of a run, less their parts of what was taken back.
+void take_from_nodes(Database& database, const SegmentKey& key, const std::string& account,
+                     Money amount) {
+  const auto run = find_segment(database, key);
+  if (!run) return;
+  std::vector<std::string> nodes;
+  std::vector<std::int64_t> earned;
+  {
+    Statement query = database.prepare(
+        "SELECT node, earned FROM node_income WHERE segment = ? AND account = ? ORDER BY node");
+    query.bind(run->id).bind(account);
+    while (query.step()) {
+      nodes.push_back(query.text(0));
+      earned.push_back(query.integer(1));
+    }
+  }
+  const std::vector<Money> parts = apportion(amount, earned);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    database
+        .prepare(
+            "UPDATE node_income SET earned = max(0, earned - ?) WHERE segment = ? AND node = ?")
+        .bind(parts[i].micro())
+        .bind(run->id)
+        .bind(nodes[i])
+        .run();
+  }
+}
+
 }  // namespace
 
 std::optional<Money> total_of(const std::vector<Payee>& payees) {
@@ -89,6 +117,7 @@ void take_back(Database& database, const SegmentKey& key, std::int64_t number, M
     if (parts[i] == Money() || !fits(database, owners[i].account, kRevenue, parts[i])) continue;
     move(database, fmt::format("{}:payback.{}:{}", key.text(), number, owners[i].name),
          owners[i].account, kRevenue, parts[i], fmt::format("refund of job {}", key.job_id), now);
+    take_from_nodes(database, key, owners[i].name, parts[i]);
   }
 }
 

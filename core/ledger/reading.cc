@@ -82,6 +82,16 @@ Result<std::vector<OpenLien>> Ledger::open_liens(const std::string& cluster) con
   });
 }
 
+Result<std::vector<PostedAsk>> Ledger::asks(const std::string& cluster) const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_asks(database, cluster); });
+}
+
+Result<EarningsPage> Ledger::earnings(const EarningsQuestion& question) const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_earnings(database, question); });
+}
+
 Result<std::vector<PastBid>> Ledger::past_bids(const std::string& cluster, Time since,
                                                Time until) const {
   Database& database = *impl_->database;

@@ -142,6 +142,8 @@ INSERT INTO seed (id, value) VALUES (1, hex(randomblob(32)));
 
 // What markets that only observe would have done, apart from all that is money: the columns of a
 // segment, and what tells who would have waited how long.
+// Asks are a history: the last one of a node holds. What a run brought each of its nodes' owners
+// stands beside the transfers, which are by account.
 constexpr const char* kSchema3 = R"sql(
 CREATE TABLE observation (
   id       INTEGER PRIMARY KEY,
@@ -182,11 +184,44 @@ CREATE TABLE observed (
   quoted         INTEGER NOT NULL CHECK (quoted >= 0),
   charged        INTEGER NOT NULL CHECK (charged >= 0),
   refunded       INTEGER NOT NULL CHECK (refunded BETWEEN 0 AND charged),
-  bid            TEXT NOT NULL
+  bid            TEXT NOT NULL,
+  time_limit     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX observed_end ON observed ("end");
 CREATE INDEX observed_observation ON observed (observation);
 ALTER TABLE bid ADD COLUMN observation INTEGER REFERENCES observation (id);
+ALTER TABLE segment ADD COLUMN time_limit INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE ask (
+  id       INTEGER PRIMARY KEY,
+  token    TEXT NOT NULL CHECK (token <> ''),
+  time     INTEGER NOT NULL,
+  cluster  TEXT NOT NULL,
+  node     TEXT NOT NULL,
+  account  TEXT NOT NULL,
+  price    INTEGER NOT NULL CHECK (price >= 0),
+  tres     TEXT NOT NULL,
+  uid      INTEGER NOT NULL,
+  UNIQUE (token, node)
+) STRICT;
+CREATE INDEX ask_node ON ask (cluster, node, id);
+CREATE INDEX ask_time ON ask (cluster, time);
+CREATE TRIGGER ask_update BEFORE UPDATE ON ask
+BEGIN SELECT RAISE (ABORT, 'asks are never changed'); END;
+CREATE TRIGGER ask_delete BEFORE DELETE ON ask
+BEGIN SELECT RAISE (ABORT, 'asks are never deleted'); END;
+
+CREATE TABLE node_income (
+  segment      INTEGER NOT NULL REFERENCES segment (id),
+  node         TEXT NOT NULL,
+  account      TEXT NOT NULL,
+  cluster      TEXT NOT NULL,
+  "end"        INTEGER NOT NULL,
+  asked        INTEGER NOT NULL CHECK (asked >= 0),
+  earned       INTEGER NOT NULL CHECK (earned >= 0),
+  cpu_seconds  INTEGER NOT NULL CHECK (cpu_seconds >= 0),
+  PRIMARY KEY (segment, node)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX node_income_end ON node_income (cluster, "end");
 )sql";
 
 std::string owner_of(const struct stat& file) {

@@ -14,8 +14,14 @@ constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, s
 
 const char* words_for(const ledger::Operation& operation) {
   constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
-      "a lien",          "a changed lien", "a bill", "the return of a lien", "a bid to learn from",
-      "to forget a bid", "a would-be bill"};
+      "a lien",
+      "a changed lien",
+      "a bill",
+      "the return of a lien",
+      "a bid to learn from",
+      "to forget a bid",
+      "a would-be bill",
+      "the asks of nodes"};
   return kWords.at(operation.index());
 }
 
@@ -116,6 +122,7 @@ ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
   segment.planned_start = job.agreed.terms.start;
   segment.promised_end = job.agreed.terms.promised_end;
   segment.quoted = job.agreed.terms.price;
+  segment.time_limit = job.agreed.bid.request.duration;
   segment.billing = billing;
   return segment;
 }
@@ -151,20 +158,20 @@ void Accounts::void_lien(Job& job, const std::string& note) {
   enqueue(std::move(queued));
 }
 
-void Accounts::settle(Job& job, ledger::Segment segment, std::vector<ledger::Payee> payees,
-                      bool resettled) {
+void Accounts::settle(Job& job, ledger::Segment segment, ledger::Payouts parts, bool resettled) {
   Queued queued;
   queued.job_id = job.id;
   queued.previous_lien = job.agreed.lien;
   if (!resettled || job.agreed.lien != Money()) {
     queued.deltas.emplace_back(job.agreed.bid.account,
                                Delta{segment.refunded - segment.charged, Money()});
-    for (const ledger::Payee& payee : payees)
+    for (const ledger::Payee& payee : parts.payees)
       queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
   }
   if (job.agreed.lien != Money())
     queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
-  queued.operation = ledger::Settle{std::move(segment), std::move(payees)};
+  queued.operation =
+      ledger::Settle{std::move(segment), std::move(parts.payees), std::move(parts.nodes)};
   job.agreed.lien = Money();
   enqueue(std::move(queued));
 }

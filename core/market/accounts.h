@@ -51,7 +51,7 @@ class Accounts {
   void void_lien(Job& job, const std::string& note);
   /// Charges a run; its lien returns. `resettled`: the balances have it already where no lien is
   /// left.
-  void settle(Job& job, ledger::Segment segment, std::vector<ledger::Payee> payees, bool resettled);
+  void settle(Job& job, ledger::Segment segment, ledger::Payouts parts, bool resettled);
   /// Tells what a run would have been charged; what was set aside for it returns. `resettled` as in
   /// settle().
   void observe(Job& job, ledger::ObserveRun run, bool resettled);

@@ -32,7 +32,8 @@ Answer again(const std::string& why) {
 }  // namespace
 
 Answer Admission::submit(const market_submission_t& submission, Time now) {
-  if (submission.budget == nullptr && submission.value == nullptr && submission.quote == nullptr)
+  if (submission.budget == nullptr && submission.budget_rate == nullptr &&
+      submission.value == nullptr && submission.quote == nullptr)
     return without_bid(submission);
   if (!site_.ready()) return unavailable();
   const bool names_several = or_empty(submission.partition).find(',') != std::string_view::npos;
@@ -170,13 +171,14 @@ Result<std::string> Admission::check_account(std::string_view named,
 
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
-  const auto given = (submission.budget != nullptr) + (submission.value != nullptr) +
-                     (submission.quote != nullptr);
-  if (given > 1) return fail("give one of --budget, --value and --quote");
+  const int given = (submission.budget != nullptr) + (submission.budget_rate != nullptr) +
+                    (submission.value != nullptr) + (submission.quote != nullptr);
+  if (given > 1) return fail("give one of --budget, --budget-rate, --value and --quote");
   draft.texts = {std::string(or_empty(submission.budget)), std::string(or_empty(submission.value)),
-                 std::string(or_empty(submission.quote))};
+                 std::string(or_empty(submission.quote)),
+                 std::string(or_empty(submission.budget_rate))};
   if (submission.quote == nullptr) {
-    auto worth = parse_worth(draft.texts.budget, draft.texts.value);
+    auto worth = parse_worth(draft.texts);
     if (!worth) return tl::unexpected(worth.error());
     draft.bid.worth = *worth;
   }
@@ -190,6 +192,9 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   const auto limit = check_time_limit(submission.time_limit_min, **partition);
   if (!limit) return tl::unexpected(limit.error());
   request.duration = *limit;
+  if (draft.bid.worth.rate && !site_.exchange_of(request).takes_rates())
+    return fail(std::string(kNoRates));
+  fit_budget(draft.bid);
   if (auto window = check_window(request, submission.begin, submission.deadline, now); !window) {
     return tl::unexpected(window.error());
   }
@@ -357,6 +362,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   note.submitted = now;
   note.waiting = funded == 0;
   note.budget = draft.texts.budget;
+  note.rate_text = draft.texts.rate;
   note.value = draft.texts.value;
   note.quote = draft.texts.quote;
 

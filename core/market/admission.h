@@ -24,6 +24,9 @@ class Admission {
   Result<void> check_window(Request& request, Time begin, Time deadline, Time now) const;
   Result<std::string> check_account(std::string_view named, const market_submission_t& asker,
                                     bool& chosen) const;
+  /// Whether the asker speaks for an account that owns nodes: an operator, a coordinator, or where
+  /// Slurm keeps no associations, and so no coordinators, a member.
+  bool may_manage(std::string_view account, const market_submission_t& asker) const;
   bool may_see(std::string_view account, const market_submission_t& asker) const;
   std::vector<std::string> accounts_to_see(const market_submission_t& asker) const;
   std::optional<std::string> check_unbid_change(const market_change_t& change) const;

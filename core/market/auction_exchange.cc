@@ -15,6 +15,7 @@
 namespace market {
 namespace {
 
+constexpr double kHour = 3600;
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
 constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
 
@@ -25,6 +26,12 @@ bool never_below(const Worth& now, const Worth& before) {
   if (now.budget) return true;
   return before.value && now.value->drop >= before.value->drop &&
          now.value->zero >= before.value->zero;
+}
+
+// Exactly what was named: bids of one rate are equal whatever their time limits.
+std::optional<double> bid_rate_of(const Bid& bid) {
+  if (!bid.worth.rate) return std::nullopt;
+  return bid.worth.rate->credits() / kHour;
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
                     std::max(0.0, worth - job->run.accrued.credits), running,
                     running ? job->run.ran : 0,
                     job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt,
-                    !running && !job->auction.stands,
+                    bid_rate_of(job->agreed.bid), !running && !job->auction.stands,
                     awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr});
   }
   if (owners != nullptr) *owners = std::move(live);
@@ -100,6 +107,14 @@ void AuctionExchange::drop_worthless(Time now) {
   }
 }
 
+// What a job is awarded nodes for holds until it starts there, whatever is asked meanwhile.
+std::vector<NodeAsk> AuctionExchange::asks_of(const std::vector<std::uint32_t>& nodes) const {
+  std::vector<NodeAsk> asks;
+  for (const std::uint32_t node : nodes)
+    asks.push_back(site_.asks.of(settings, site_.cluster.nodes()[node].name));
+  return asks;
+}
+
 void AuctionExchange::work(Time now) {
   join_auction(now);
   drop_worthless(now);
@@ -123,6 +138,7 @@ void AuctionExchange::work(Time now) {
       standings[i].payments = std::move(job.auction.standing.payments);
     }
     job.auction.standing = std::move(standings[i]);
+    if (!runs) job.auction.asks = asks_of(job.auction.standing.nodes);
     job.auction.stood = true;
     if (!std::exchange(job.auction.rated, true) && runs)
       raise_to_asks(job, job.place.placement, limit_end(job, now));
@@ -145,14 +161,16 @@ std::optional<Standing> AuctionExchange::preview(const Bid& bid, double worth, T
                                                  bool running) {
   std::vector<LiveBid> bids = live_bids(nullptr, now);
   if (bids.size() > kMostForPreview) return std::nullopt;
-  bids.push_back({0, &bid, now, worth, running, 0, {}, false, able_nodes(bid.request)});
+  bids.push_back(
+      {0, &bid, now, worth, running, 0, {}, bid_rate_of(bid), false, able_nodes(bid.request)});
   return auction_->auction(bids, node_rooms(), now).back();
 }
 
 // The same; where there are too many, what it would pay alone.
 Standing AuctionExchange::preview_or_alone(const Bid& bid, double worth, Time now, bool running) {
   if (auto standing = preview(bid, worth, now, running)) return std::move(*standing);
-  const LiveBid alone{0, &bid, now, worth, running, 0, {}, false, able_nodes(bid.request)};
+  const LiveBid alone{
+      0, &bid, now, worth, running, 0, {}, bid_rate_of(bid), false, able_nodes(bid.request)};
   return auction_->auction({&alone, 1}, node_rooms(), now).front();
 }
 
@@ -164,6 +182,12 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
   std::string text =
       fmt::format("{}accepted: {} {} {} ({})", what, payment_text(bid.worth, completion_owes_all()),
                   enough_text(most_it_costs(bid)), site_.config.currency, bid.account);
+  if (takes_rates())
+    text += fmt::format(", bids {} an hour",
+                        number_text(bid_rate_of(bid).value_or(most_it_costs(bid).credits() /
+                                                              static_cast<double>(std::max<Time>(
+                                                                  1, bid.request.duration))) *
+                                    kHour));
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
@@ -211,13 +235,15 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
                                                        const BidTexts& texts, Time now) {
   if (job.phase == Phase::kRunning && !is_of_rule(job))
     return Exchange::rebid_live(job, worth, texts, now);
+  if (worth.rate && !takes_rates()) return std::string(kNoRates);
   Bid bid = job.agreed.bid;
   bid.worth = worth;
+  fit_budget(bid);
   const Time end = limit_end(job, now);
   const double at_end = worth_at(bid, job.agreed.bid_made, end);
   const double least = kSigmoidPlateau * worth_at(job.agreed.bid, job.agreed.bid_made, end);
   if (job.phase == Phase::kRunning &&
-      (!never_below(worth, job.agreed.bid.worth) || at_end < least)) {
+      (!never_below(bid.worth, job.agreed.bid.worth) || at_end < least)) {
     return fmt::format("job {} runs by its bid: the bid cannot go below that", job.id);
   }
   if (is_priced() && money_of(at_end) == Money())
@@ -228,7 +254,7 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
     return fmt::format("needs {}, available {} on {}", enough_text(most), there_is_text(available),
                        bid.account);
   }
-  job.agreed.bid.worth = worth;
+  job.agreed.bid.worth = bid.worth;
   job.agreed.texts = texts;
   job.agreed.cap.reset();
   job.agreed.terms.price = most;

@@ -16,6 +16,7 @@ class AuctionExchange final : public Exchange {
   std::string_view rule() const override { return auction_->rule(); }
   bool promises() const override { return false; }
   bool is_priced() const override { return auction_->priced(); }
+  bool takes_rates() const override { return auction_->bids_rates(); }
   bool awards_nodes() const override { return auction_->wants_nodes(); }
   void update(const Capacity& capacity, Time now) override { auction_->update(capacity, now); }
 
@@ -57,6 +58,7 @@ class AuctionExchange final : public Exchange {
   void see_who_stands(Time now);
   void leave_auction(Job& job);
   void rank_the_absent(const std::vector<Job*>& owners, const std::vector<LiveBid>& bids, Time now);
+  std::vector<NodeAsk> asks_of(const std::vector<std::uint32_t>& nodes) const;
   void raise_to_asks(Job& job, const Placement& placement, Time limit_end);
   /// Whether the job's price is of the auction in force, and not of a rule of the past.
   bool is_of_rule(const Job& job) const { return job.agreed.terms.rule == rule(); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the runs of an auction owe a second: by their award, and by what owners ask.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/market/auction_exchange.h"
@@ -35,8 +34,7 @@ void AuctionExchange::list_nodes() {
   rooms_.clear();
   for (const Node& node : site_.cluster.nodes()) {
     NodeRoom room{node.name, {}, {}, {}};
-    const auto owner = settings.owners.find(node.name);
-    if (owner != settings.owners.end()) room.ask = owner->second.ask;
+    if (settings.owners.contains(node.name)) room.ask = site_.asks.of(settings, node.name);
     if (node.usable && sells(settings, node)) {
       room.total["cpu"] = std::int64_t{node.cores} * node.threads_per_core;
       room.total["mem"] = static_cast<std::int64_t>(node.mem_mb);
@@ -110,17 +108,17 @@ void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now)
 // comes to each second of its time limit.
 void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
   if (!auction_->wants_nodes()) return;
-  std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
-  if (placement.empty())  // nobody tells where it ran
-    asked.push_back(settings.floor_price * site_.billing_of(job.agreed.bid.request) / kHour);
+  job.auction.pays = Owners(site_, *this).asked(job, placement);
+  const double asked = placement.empty()  // nobody tells where it ran
+                           ? settings.floor_price * site_.billing_of(job.agreed.bid.request) / kHour
+                           : sum_asked(job.auction.pays);
   const double most = worth_at(job.agreed.bid, job.agreed.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.agreed.bid.request.duration));
-  const double least = std::min(most, std::accumulate(asked.begin(), asked.end(), 0.0));
-  job.auction.standing.rate = std::max(job.auction.standing.rate, least);
+  job.auction.standing.rate = std::max(job.auction.standing.rate, std::min(most, asked));
 }
 
-// Slurm puts a run where it likes. Where that is what the auction awarded, and its rate meets what
-// the owners ask for what it really holds, the owners get all of it; else it owes what they ask.
+// Slurm puts a run where it likes. Where that is what the auction awarded, and what the owners won
+// meets what they ask for what it really holds, they get that; else it owes what they ask.
 void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit_end) {
   if (!is_of_rule(job) || !auction_->wants_nodes() || !job.auction.rated || job.run.accrued.resumed)
     return;
@@ -132,10 +130,12 @@ void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit
     job.auction.awarded = true;
     return;
   }
-  const std::vector<double> asked = Owners(site_, *this).asked_rates(job, placement);
-  const double sum = std::accumulate(asked.begin(), asked.end(), 0.0);
-  job.auction.awarded = Owners(site_, *this).on_awarded_nodes(job, placement) &&
-                        sum <= job.auction.standing.rate * (1 + kRounding);
+  const Owners owners(site_, *this);
+  job.auction.pays = owners.won(job, placement);
+  job.auction.awarded =
+      owners.on_awarded_nodes(job, placement) &&
+      std::all_of(job.auction.pays.begin(), job.auction.pays.end(),
+                  [](const NodePay& pay) { return pay.asked <= pay.rate * (1 + kRounding); });
   if (!job.auction.awarded) raise_to_asks(job, placement, limit_end);
 }
 

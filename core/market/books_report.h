@@ -37,6 +37,7 @@ struct BooksReport {
   /// Without `accounts`: those that may have changed since the last report.
   std::optional<std::vector<AccountView>> changed_accounts;
   std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
+  std::optional<std::vector<ledger::PostedAsk>> asks;       ///< of each node the last one
   std::optional<std::vector<PastBid>> past_bids;            ///< in order of their times
   /// Not 0: `past_bids` are those made since the last report of some, which stay but for those made
   /// before this.

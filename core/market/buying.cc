@@ -9,12 +9,15 @@ bool buy_again(Site& site, Job& job, const Request& request, Time keep_start, Ti
   site.exchange_of(job).unplace(job, now);
   site.exchange_of(job).unreserve(job);
   job.agreed.bid.request = request;
+  fit_budget(job.agreed.bid);
   return site.exchange_of(job).buy_again(job, keep_start, now);
 }
 
 bool move_at_told_price(Site& site, Job& job, const Request& request, Time now) {
   if (!site.exchange_of(request).promises() || job.agreed.terms.auctioned()) {
-    if (job.agreed.told && !job.agreed.terms.auctioned()) job.agreed.cap = job.agreed.terms.price;
+    const bool follows_limit = job.agreed.bid.worth.rate.has_value();
+    if (job.agreed.told && (!job.agreed.terms.auctioned() || follows_limit))
+      job.agreed.cap = job.agreed.terms.price;
     return buy_again(site, job, request, job.agreed.terms.start, now);
   }
   if (job.place.missed) {  // its owner let its start pass: its price will be asked for again

@@ -54,6 +54,8 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
     if (!limit) return limit.error().text;
     request.duration = *limit;
   }
+  if (bid.worth.rate && !site_.exchange_of(request).takes_rates()) return std::string(kNoRates);
+  fit_budget(bid);
   if (change.resized) {
     auto demand = site_.demand_for(size_options(change.size), request.partition);
     if (!demand) return demand.error().text;
@@ -111,8 +113,10 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
                     (!site_.exchange_of(job).promises() && job.phase != Phase::kWaiting);
   if (job.agreed.terms.auctioned() && live)
     return site_.exchange_of(job).rebid_live(job, worth, texts, now);
+  if (worth.rate && !site_.exchange_of(job).takes_rates()) return std::string(kNoRates);
   Bid bid = job.agreed.bid;
   bid.worth = worth;
+  fit_budget(bid);
   if (job.phase != Phase::kWaiting) {
     const bool keeps = site_.exchange_of(job).affordable(
         bid, job.agreed.bid_made, Choice{job.agreed.terms.start, job.agreed.terms.price, {}});
@@ -122,7 +126,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
           enough_text(job.agreed.terms.price));
     }
   }
-  job.agreed.bid.worth = worth;
+  job.agreed.bid.worth = bid.worth;
   job.agreed.texts = texts;
   job.agreed.cap.reset();
   job.due.note = true;

@@ -17,19 +17,22 @@ CommentAnswer judge_comment(std::string_view comment, bool has_bid, bool allowed
     case CommentBid::Kind::kLooksLike:
       if (has_bid) return answer;
       what = fmt::format("is no bid, so the job goes without one; {}",
-                         allowed ? "write market: budget=CREDITS or market: value=MAX:DROP:ZERO"
-                                 : "give --budget or --value");
+                         allowed ? "write market: budget=CREDITS, market: budget-rate=CREDITS or "
+                                   "market: value=MAX:DROP:ZERO"
+                                 : "give --budget, --budget-rate or --value");
       break;
     case CommentBid::Kind::kBid:
       answer.verdict = MARKET_ACCEPTED;
       if (allowed && !has_bid) return answer;
       what = allowed ? "the job has another bid already; give one of them"
-                     : "this site takes no bids from comments; give --budget or --value";
+                     : "this site takes no bids from comments; give --budget, --budget-rate or "
+                       "--value";
       break;
     case CommentBid::Kind::kSlip:
       what = allowed
-                 ? "a bid there is one of market: budget=CREDITS and market: value=MAX:DROP:ZERO"
-                 : "a bid is given with --budget or --value";
+                 ? "a bid there is one of market: budget=CREDITS, market: budget-rate=CREDITS and "
+                   "market: value=MAX:DROP:ZERO"
+                 : "a bid is given with --budget, --budget-rate or --value";
       break;
   }
   const bool refused = answer.bid.kind != CommentBid::Kind::kLooksLike;

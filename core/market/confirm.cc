@@ -34,6 +34,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.kept_back = job.auction.kept_back;
   note.wish = job.auction.wish;
   note.budget = job.agreed.texts.budget;
+  note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   if (job.phase == Phase::kRunning) note.run_start = job.run.start;
   if (job.phase == Phase::kRunning && site_.observes) note.start = job.place.would_start;
@@ -42,8 +43,13 @@ std::string Confirmation::note_of(const Job& job) const {
     note.accrued = job.run.accrued.credits;
     note.rate = job.auction.standing.rate;
     note.awarded = job.auction.awarded;
+    note.pays = pays_text(job.auction.pays);
   }
   std::string text = write_note(note);
+  if (text.size() >= MARKET_NOTE_MAX) {  // of many nodes; what they ask then is what they get
+    note.pays.clear();
+    text = write_note(note);
+  }
   if (!job.place.booked || job.phase != Phase::kConfirmed) return text;
   note.seats = seats_text(job.place.placement, site_.cluster.nodes());
   std::string longer = write_note(note);
@@ -98,9 +104,9 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
 void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;
   job.agreed.bid.account = note.account;
-  job.agreed.texts = {note.budget, note.value, note.quote};
+  job.agreed.texts = {note.budget, note.value, note.quote, note.rate_text};
   job.agreed.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
-  const auto worth = parse_worth(note.budget, note.value);
+  const auto worth = parse_worth(job.agreed.texts);
   job.agreed.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
   job.agreed.terms = Terms{note.price, note.start, note.end, note.rule, note.ex_post, note.markup};
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
@@ -128,6 +134,7 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
     request = base;
   }
   job.agreed.bid.request = *request;
+  fit_budget(job.agreed.bid);
   resettle_old_runs(job, note, seen, now);
   const char* reason = reason_of(site_, job);
   if (job.auction.kept_back && or_empty(seen.state_desc) == or_empty(reason))
@@ -226,6 +233,7 @@ void Confirmation::forget_run(Job& job) {
   job.run.start = job.run.end = job.run.ran = 0;
   job.run.accrued = {};
   job.auction.awarded = false;
+  job.auction.pays.clear();
 }
 
 // The job is in the queue again, or runs again, as its next run.
@@ -302,6 +310,7 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   raise_to_count(job, *request, seen.size.tasks);
   if (job.phase == Phase::kWaiting) {
     job.agreed.bid.request = *request;
+    fit_budget(job.agreed.bid);
     job.place.retry_at = 0;
     if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
   } else if (by_owner) {

@@ -131,6 +131,17 @@ double Exchange::billing_of(const Tres& tres) const {
   return billing_units_of(settings, tres, sold_tres);
 }
 
+double Exchange::asked_for(const Tres& held, const NodeAsk& ask) const {
+  if (ask.tres.empty()) return ask.price * billing_of(held);
+  Tres rest = held;
+  double credits = 0;
+  for (const auto& [name, price] : ask.tres) {
+    credits += price * amount_of(held, name) / units_of_price(name);
+    rest.erase(name);
+  }
+  return credits + ask.price * billing_of(rest);
+}
+
 std::optional<std::string> Exchange::rebid_live(Job& job, const Worth&, const BidTexts&, Time) {
   return fmt::format("job {} runs under {}, which is in force no more: its bid stays", job.id,
                      job.agreed.terms.rule);

@@ -36,6 +36,9 @@ struct AuctionQuote {
   std::optional<Standing> standing;
 };
 
+inline constexpr std::string_view kNoRates =
+    "--budget-rate: only where runs are charged by a rate (dva, tycoon); give --budget=CREDITS";
+
 struct AuctionFigures {
   double spent_rate = 0;        ///< credits per second that its runs spend
   std::optional<double> level;  ///< credits for a billing unit and hour, on average over the bids
@@ -88,6 +91,8 @@ class Exchange {
   }
   /// Billing units of what a job asks for.
   double billing_of(const Tres& tres) const;
+  /// Credits for an hour that `ask` comes to for what is held of a node.
+  double asked_for(const Tres& held, const NodeAsk& ask) const;
   /// All that a bid can ever cost, which is what funds must cover.
   Money most_it_costs(const Bid& bid) const;
   /// Credits that a completion at `end` owes at most.
@@ -106,6 +111,8 @@ class Exchange {
   virtual std::optional<Trial> try_out(const Draft&, const Wish&, Time /*now*/) {
     return std::nullopt;
   }
+  /// Whether a bid may be named by what it gives an hour, since runs are charged by their time.
+  virtual bool takes_rates() const { return false; }
   /// What the user of an accepted bid is told, if not what is told of a promise; `what` goes before.
   virtual std::optional<std::string> acceptance(const Bid&, const std::string& /*what*/,
                                                 Time /*now*/) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
@@ -76,15 +77,18 @@ std::string explain_absence(const Job& job, bool priced, Time now, std::string& 
 
 // Credits per hour that the cheapest nodes for it would ask; infinite where none could hold it.
 double least_asked(const Site& site, const Request& request) {
-  const MarketSettings& settings = site.exchange_of(request).settings;
-  double least = std::numeric_limits<double>::infinity();
+  const Exchange& exchange = site.exchange_of(request);
+  std::vector<double> asked;
   for (const std::uint32_t node :
        site.cluster.plan().able(request.demand.shape, request.partition)) {
-    const auto owner = settings.owners.find(site.cluster.nodes()[node].name);
-    const double ask = owner != settings.owners.end() ? owner->second.ask : settings.floor_price;
-    least = std::min(least, ask);
+    const NodeAsk ask = site.asks.of(exchange.settings, site.cluster.nodes()[node].name);
+    asked.push_back(exchange.asked_for(request.demand.tres, ask));
   }
-  return least * site.billing_of(request);
+  const std::size_t parts = std::max<std::size_t>(1, request.demand.shape.min_nodes);
+  if (asked.size() < parts) return std::numeric_limits<double>::infinity();
+  const auto end = asked.begin() + static_cast<std::ptrdiff_t>(parts);
+  std::partial_sort(asked.begin(), end, asked.end());
+  return std::accumulate(asked.begin(), end, 0.0) / static_cast<double>(parts);
 }
 
 // Of a job that starts only on nodes that are awarded to it.
@@ -100,8 +104,10 @@ std::string explain_award(const Site& site, const Job& job, std::string& code) {
                        job.auction.refusal);
   const Request& request = job.agreed.bid.request;
   const double least = least_asked(site, request);
-  const double bids = job.agreed.terms.price.credits() * kHour /
-                      static_cast<double>(std::max<Time>(1, request.duration));
+  const double bids = job.agreed.bid.worth.rate
+                          ? job.agreed.bid.worth.rate->credits()
+                          : job.agreed.terms.price.credits() * kHour /
+                                static_cast<double>(std::max<Time>(1, request.duration));
   if (least > bids)
     return fmt::format(
         "waits for a price that it meets: its nodes ask {:.2f} an hour at least, it bids {:.2f}; "

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include "core/ledger/runs.h"
 
@@ -11,7 +12,10 @@ namespace market {
 
 struct Inquiry {
   std::uint64_t ticket = 0;
-  ledger::RunsQuestion question;
+  std::variant<ledger::RunsQuestion, ledger::EarningsQuestion> question;
 };
+
+/// Of the kind of its question.
+using InquiryAnswer = std::variant<Result<ledger::RunsPage>, Result<ledger::EarningsPage>>;
 
 }  // namespace market

@@ -55,6 +55,7 @@ struct PreemptedRun {
 struct BidTexts {
   std::string budget, value;
   std::string quote{};  ///< "7f3a:3": `budget` is the price of that row of a menu
+  std::string rate{};   ///< of --budget-rate
 };
 
 enum class Phase {
@@ -107,6 +108,15 @@ struct Place {
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 
+/// What a node's owner gets of a run at most.
+struct NodePay {
+  std::string node;
+  double rate = 0;         ///< credits per second
+  double asked = 0;        ///< its own ask for what the run holds of it, credits per second
+  std::uint32_t cpus = 0;  ///< that the run holds
+  bool operator==(const NodePay&) const = default;
+};
+
 /// Its part in an auction. Written by AuctionExchange and, of what Slurm is told, by Planner.
 struct AuctionTurn {
   Standing standing;
@@ -120,6 +130,8 @@ struct AuctionTurn {
   bool last = false;         ///< Slurm keeps it from its award: others come first, none pays by it
   std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
   std::string award;             ///< these nodes, as Slurm was told; "" after a crash too
+  std::vector<NodeAsk> asks;     ///< of the nodes of `standing` when they were awarded
+  std::vector<NodePay> pays;     ///< of its run, from its start on
   std::string refusal;           ///< why Slurm would never start it on an award
   int refusals = 0;              ///< so many awards were refused since its last run
 };

@@ -110,9 +110,15 @@ void LedgerThread::round(Time now) {
 
 // Those that still wait are answered in the next rounds, so that entries never wait for many.
 void LedgerThread::answer(const std::vector<Inquiry>& inquiries) {
+  const auto read = [this](const auto& question, auto method) {
+    using Page = decltype((std::declval<const ledger::Ledger&>().*method)(question));
+    return ledger_ ? ((*ledger_).*method)(question) : Page(fail("the books cannot be used now"));
+  };
   for (const Inquiry& inquiry : inquiries) {
-    client_.answer(inquiry.ticket, ledger_ ? ledger_->runs(inquiry.question)
-                                           : fail("the books cannot be used now"));
+    const auto* runs = std::get_if<ledger::RunsQuestion>(&inquiry.question);
+    const auto* earnings = std::get_if<ledger::EarningsQuestion>(&inquiry.question);
+    if (runs != nullptr) client_.answer(inquiry, read(*runs, &ledger::Ledger::runs));
+    if (earnings != nullptr) client_.answer(inquiry, read(*earnings, &ledger::Ledger::earnings));
   }
   if (!inquiries.empty()) wake();
 }
@@ -241,6 +247,14 @@ void LedgerThread::read(BooksReport& report, Time now) {
     if (!prior) return failed(report, prior.error().text);
     if (*prior != prior_) bids_read_ = 0;  // `smarket learn` changed them
     prior_ = *prior;
+  }
+  const bool asked = std::any_of(report.done.begin(), report.done.end(), [](const Queued& queued) {
+    return std::holds_alternative<ledger::PostAsk>(queued.operation);
+  });
+  if (first_read_ || asked) {
+    auto asks = ledger_->asks(cluster_);
+    if (!asks) return failed(report, asks.error().text);
+    report.asks = std::move(*asks);
   }
   if (first_read_) {
     auto liens = ledger_->open_liens(cluster_);

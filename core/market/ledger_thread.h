@@ -29,7 +29,7 @@ struct BooksClient {
   std::function<void(BooksReport)> report;
   /// Some of the questions that wait; empty functions: nobody asks any.
   std::function<std::vector<Inquiry>()> take_inquiries{};
-  std::function<void(std::uint64_t ticket, Result<ledger::RunsPage>)> answer{};
+  std::function<void(const Inquiry&, const InquiryAnswer&)> answer{};
 };
 
 class LedgerThread {

@@ -32,6 +32,7 @@ void Market::move_runs() {
   for (auto& [id, job] : site_.jobs.all()) {
     job.auction.standing.nodes.clear();
     job.auction.standing.payments.clear();
+    job.auction.asks.clear();
     if (job.phase == Phase::kRunning) job.run.end = 0;
   }
 }
@@ -188,7 +189,23 @@ void Market::rest(Time now) {
   forget_untraded(now);
 }
 
+// Other prices are for the awards of the next auction, which is held at once.
+void Market::take_asks(BooksReport& news) {
+  for (std::size_t i = 0; i < news.done.size(); ++i) {
+    if (const auto* asked = std::get_if<ledger::PostAsk>(&news.done[i].operation))
+      site_.asks.written(*asked, news.outcomes[i]);
+  }
+  if (!news.asks) return;
+  site_.asks.install(*news.asks);
+  rank_nodes();
+  for (const auto& exchange : site_.exchanges) {
+    exchange->forget_rooms(true);
+    exchange->withdraw();
+  }
+}
+
 void Market::take_results(BooksReport& news) {
+  take_asks(news);
   for (const RefusedLien& refused : site_.accounts.take_results(news)) {
     const auto found = site_.jobs.all().find(refused.job_id);
     if (found == site_.jobs.all().end() ||

@@ -126,6 +126,7 @@ class Market {
   void say_once(std::string& last, const std::string& what, const std::string& error);
   void say_config(const BooksReport& news);
   void take_results(BooksReport& news);
+  void take_asks(BooksReport& news);
   void compare_liens(std::vector<ledger::OpenLien> liens);
 
   Site site_;

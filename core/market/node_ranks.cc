@@ -12,8 +12,7 @@ double ask_of(const Site& site, const Node& node) {
   for (const auto& exchange : site.exchanges) {
     const MarketSettings& settings = exchange->settings;
     if (!sells(settings, node)) continue;
-    const auto owner = settings.owners.find(node.name);
-    return owner == settings.owners.end() ? settings.floor_price : owner->second.ask;
+    return site.asks.of(settings, node.name).price;
   }
   return site.config.floor_price;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -127,6 +128,7 @@ std::string write_note(const Note& note) {
   if (!note.markup.empty()) inner.add("markup", note.markup);
   inner.add_number("submitted", note.submitted);
   if (!note.budget.empty()) inner.add("budget", note.budget);
+  if (!note.rate_text.empty()) inner.add("budget_rate", note.rate_text);
   if (!note.value.empty()) inner.add("value", note.value);
   if (!note.quote.empty()) inner.add("quote", note.quote);
   if (note.run_start != 0) {
@@ -137,6 +139,7 @@ std::string write_note(const Note& note) {
       inner.add_number("rate", *note.rate);
     }
     if (note.awarded) inner.add_true("awarded");
+    if (!note.pays.empty()) inner.add("pays", note.pays);
   }
   if (note.waiting) inner.add_true("waiting");
   if (note.kept_back) inner.add_true("kept_back");
@@ -181,8 +184,10 @@ std::optional<Note> read_note(std::string_view text) {
   note.account = text_of(inner, "account");
   note.rule = text_of(inner, "rule");
   note.budget = text_of(inner, "budget");
+  note.rate_text = text_of(inner, "budget_rate");
   note.value = text_of(inner, "value");
   note.quote = text_of(inner, "quote");
+  note.pays = text_of(inner, "pays");
   note.markup = text_of(inner, "markup");
   note.seats = text_of(inner, "seats");
   note.start = time_of(inner, "start");
@@ -212,19 +217,63 @@ std::optional<Note> read_note(std::string_view text) {
   return note;
 }
 
-Result<Worth> parse_worth(std::string_view budget, std::string_view value) {
+Result<Worth> parse_worth(const BidTexts& texts) {
   Worth worth;
-  if (!value.empty()) {
-    const auto sigmoid = Sigmoid::parse(value);
+  if (!texts.value.empty()) {
+    const auto sigmoid = Sigmoid::parse(texts.value);
     if (!sigmoid)
-      return fail(fmt::format("--value={}: {}", printable(value), sigmoid.error().text));
+      return fail(fmt::format("--value={}: {}", printable(texts.value), sigmoid.error().text));
     worth.value = *sigmoid;
     return worth;
   }
-  const auto money = Money::parse(budget);
-  if (!money) return fail(fmt::format("--budget={}: {}", printable(budget), money.error().text));
+  const bool is_rate = !texts.rate.empty();
+  const std::string& typed = is_rate ? texts.rate : texts.budget;
+  const auto money = Money::parse(typed);
+  if (!money)
+    return fail(fmt::format("{}={}: {}", is_rate ? "--budget-rate" : "--budget", printable(typed),
+                            money.error().text));
   worth.budget = *money;
+  if (is_rate) worth.rate = *money;
   return worth;
+}
+
+std::string pays_text(const std::vector<NodePay>& pays) {
+  std::string text;
+  for (const NodePay& pay : pays)
+    text += fmt::format("{}{}={}:{}:{}", text.empty() ? "" : ",", pay.node, pay.rate, pay.asked,
+                        pay.cpus);
+  return text;
+}
+
+namespace {
+
+template <class Number>
+bool take_number(std::string_view& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !(number >= Number{})) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.empty()) text.remove_prefix(1);  // the colon
+  return true;
+}
+
+}  // namespace
+
+std::vector<NodePay> pays_from(std::string_view text) {
+  std::vector<NodePay> pays;
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos) return {};
+    NodePay pay{std::string(item.substr(0, equals)), 0, 0, 0};
+    item.remove_prefix(equals + 1);
+    const bool is_whole =
+        take_number(item, pay.rate) && take_number(item, pay.asked) && take_number(item, pay.cpus);
+    if (!is_whole || !item.empty() || !std::isfinite(pay.rate) || !std::isfinite(pay.asked))
+      return {};
+    pays.push_back(std::move(pay));
+  }
+  return pays;
 }
 
 }  // namespace market

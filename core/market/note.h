@@ -3,7 +3,7 @@
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
 //   held until it is awarded nodes   the same with "kept_back":true; awarded: "wish_nodes":"","wish_max":0
-//   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R[,"awarded":true]
+//   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R,"pays":"n1=R:R:4"[,"awarded":true]
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again
 //   {"market":{"token":"…","account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00",
@@ -16,7 +16,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/market/job.h"
 #include "core/market/node_wish.h"
 #include "core/valuation/ex_post.h"
 #include "core/words/bid.h"
@@ -39,14 +41,15 @@ struct Note {
   double accrued = 0;  ///< credits
   std::optional<double> rate;  ///< in an auction: credits per second since then
   bool awarded = false;        ///< it runs where the auction awarded it nodes
+  std::string pays;            ///< what the owners of its nodes get: pays_text()
   bool waiting = false;
   bool kept_back = false;        ///< held by the market until nodes are awarded to it
   std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
   bool settled = false;          ///< the run ended: `charged` and `refunded` hold
   bool keeps_price = false;      ///< ended by Slurm or an operator: a rerun costs what this run did
   std::uint32_t restart = 0;     ///< which run that was
-  std::string budget, value;     ///< the bid as it was typed; one of them is empty
-  std::string quote;             ///< the row of a menu of which `budget` is the price
+  std::string budget, rate_text, value;  ///< the bid as it was typed; one of them is there
+  std::string quote;                     ///< the row of a menu of which `budget` is the price
   Money charged, refunded;
 };
 
@@ -66,8 +69,14 @@ std::string bill_text(const Note& settled, std::size_t size);
 /// Nothing when the text is not the market's or is damaged.
 std::optional<Note> read_note(std::string_view text);
 
-/// The worth written in a bid's texts: `budget` or `value`, exactly one given. Fails with the
-/// option, the text as far as it is printable, and what is allowed.
-Result<Worth> parse_worth(std::string_view budget, std::string_view value);
+/// The worth written in a bid's texts, exactly one given. Fails with the option, the text as far as
+/// it is printable, and what is allowed. The budget of a rate is for an hour until fit_budget().
+Result<Worth> parse_worth(const BidTexts& texts);
+
+/// What the owners of a run's nodes get, as it stands in a note: "n1=0.02:0.01:4,…", credits per
+/// second, of that its own ask, CPUs.
+std::string pays_text(const std::vector<NodePay>& pays);
+/// Back; empty when the text is damaged.
+std::vector<NodePay> pays_from(std::string_view text);
 
 }  // namespace market

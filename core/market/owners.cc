@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "core/market/convert.h"
@@ -17,16 +16,22 @@ namespace {
 
 constexpr std::string_view kPaysOwners = "dva/";
 constexpr double kHour = 3600;
-constexpr double kRounding = 1e-9;
 constexpr double kFinest = 1e12;  // the largest weight; others are rounded against it
 
-std::vector<std::int64_t> whole_weights(const std::vector<double>& weights) {
-  const double largest = *std::max_element(weights.begin(), weights.end());
+std::vector<std::int64_t> whole_weights(const std::vector<NodePay>& pays) {
+  double largest = 0;
+  for (const NodePay& pay : pays) largest = std::max(largest, pay.rate);
   std::vector<std::int64_t> whole;
-  for (const double weight : weights) {
-    whole.push_back(largest > 0 ? std::llround(std::max(0.0, weight) / largest * kFinest) : 1);
-  }
+  for (const NodePay& pay : pays)
+    whole.push_back(largest > 0 ? std::llround(std::max(0.0, pay.rate) / largest * kFinest) : 0);
   return whole;
+}
+
+// The rate of a run is the sum of what its nodes get, and each of both is rounded to a micro-credit.
+Money most_of(const std::vector<NodePay>& pays, Time elapsed) {
+  double rate = 0;
+  for (const NodePay& pay : pays) rate += pay.rate;
+  return money_of(rate * static_cast<double>(elapsed)) + Money::from_micro(1);
 }
 
 }  // namespace
@@ -54,17 +59,40 @@ std::vector<Tres> Owners::held_parts(const Job& job, const Placement& placement)
   return parts;
 }
 
-// What the owner of each node asks for what the run holds of it, credits per second; the site asks
-// its floor price.
-std::vector<double> Owners::asked_rates(const Job& job, const Placement& placement) const {
+// A price that is asked while a job waits for its start or runs is for the next one.
+std::vector<NodePay> Owners::asked(const Job& job, const Placement& placement) const {
   const std::vector<Tres> parts = held_parts(job, placement);
-  std::vector<double> rates;
+  const std::vector<std::uint32_t>& awarded = job.auction.standing.nodes;
+  std::vector<NodePay> pays;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = settings_.owners.find(site_.cluster.nodes()[placement[i].node].name);
-    const double ask = owner != settings_.owners.end() ? owner->second.ask : settings_.floor_price;
-    rates.push_back(ask * exchange_.billing_of(parts[i]) / kHour);
+    const std::uint32_t node = placement[i].node;
+    const std::string& name = site_.cluster.nodes()[node].name;
+    const auto known = std::find(awarded.begin(), awarded.end(), node);
+    const auto place = static_cast<std::size_t>(known - awarded.begin());
+    const NodeAsk ask = place < std::min(awarded.size(), job.auction.asks.size())
+                            ? job.auction.asks[place]
+                            : site_.asks.of(settings_, name);
+    const double rate = exchange_.asked_for(parts[i], ask) / kHour;
+    pays.push_back({name, rate, rate, static_cast<std::uint32_t>(amount_of(parts[i], "cpu"))});
   }
-  return rates;
+  return pays;
+}
+
+std::vector<NodePay> Owners::won(const Job& job, const Placement& placement) const {
+  std::vector<NodePay> pays = asked(job, placement);
+  const Standing& standing = job.auction.standing;
+  for (std::size_t i = 0; i < pays.size(); ++i) {
+    const auto at = std::find(standing.nodes.begin(), standing.nodes.end(), placement[i].node);
+    const auto place = static_cast<std::size_t>(at - standing.nodes.begin());
+    if (place < standing.payments.size()) pays[i].rate = standing.payments[place];
+  }
+  return pays;
+}
+
+double sum_asked(const std::vector<NodePay>& pays) {
+  double sum = 0;
+  for (const NodePay& pay : pays) sum += pay.asked;
+  return sum;
 }
 
 bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const {
@@ -75,66 +103,51 @@ bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const 
                      [&](const Seat& seat) { return awarded.contains(seat.node); });
 }
 
-// What each node's owner won, where the run is where it was awarded and that meets each ask; else
-// what is asked for the part of each node that the run holds.
-std::vector<double> Owners::node_weights(const Job& job, const Placement& placement) const {
-  std::vector<double> asked = asked_rates(job, placement);
-  if (job.auction.awarded && on_awarded_nodes(job, placement) &&
-      job.auction.standing.payments.size() == job.auction.standing.nodes.size()) {
-    std::map<std::uint32_t, double> won;
-    for (std::size_t i = 0; i < job.auction.standing.nodes.size(); ++i)
-      won[job.auction.standing.nodes[i]] += job.auction.standing.payments[i];
-    std::vector<double> weights;
-    bool met = true;
-    for (std::size_t i = 0; i < placement.size(); ++i) {
-      weights.push_back(won[placement[i].node]);
-      met = met && asked[i] <= weights[i] * (1 + kRounding);
-    }
-    if (met) return weights;
-  }
-  const bool free = std::all_of(asked.begin(), asked.end(), [](double ask) { return ask <= 0; });
-  if (!free) return asked;
-  std::vector<double> held;
-  for (const Tres& part : held_parts(job, placement)) held.push_back(exchange_.billing_of(part));
-  return held;
-}
-
-// The parts of the charge that owners get, one for each account; what is missing to it is the
-// site's. Off its award no owner gets more of a run than it asks: it did not win it.
-std::vector<ledger::Payee> Owners::payees_of(const Job& job, const market_job_t& ended,
-                                             const Bill& bill) const {
-  std::vector<ledger::Payee> payees;
-  const Money amount = bill.charged - bill.refunded;
-  const auto& owners = settings_.owners;
-  if (owners.empty() || amount <= Money() || !job.agreed.terms.rule.starts_with(kPaysOwners)) {
-    return payees;
-  }
+// As they were at the start of the run; of one whose start nobody saw, what its nodes ask now.
+std::vector<NodePay> Owners::pays_of(const Job& job, const market_job_t& ended) const {
+  if (!job.auction.pays.empty()) return job.auction.pays;
   const std::vector<Node>& nodes = site_.cluster.nodes();
   Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
   if (placement.empty()) placement = job.place.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
-  if (placement.empty()) return payees;
-  std::vector<Money> parts = apportion(amount, whole_weights(node_weights(job, placement)));
-  const std::vector<double> asked = asked_rates(job, placement);
+  return asked(job, placement);
+}
+
+ledger::Payouts Owners::parts_of(const Job& job, const market_job_t& ended,
+                                 const Bill& bill) const {
+  ledger::Payouts result;
+  const Money amount = bill.charged - bill.refunded;
+  const auto& owners = settings_.owners;
+  if (owners.empty() || !job.agreed.terms.rule.starts_with(kPaysOwners)) return result;
+  const std::vector<NodePay> pays = pays_of(job, ended);
+  std::vector<Money> parts =
+      apportion(std::min(amount, most_of(pays, bill.elapsed)), whole_weights(pays));
+  parts.resize(pays.size());
   std::map<std::string, Money> by_account;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto owner = owners.find(nodes[placement[i].node].name);
+  for (std::size_t i = 0; i < pays.size(); ++i) {
+    const auto owner = owners.find(pays[i].node);
     if (owner == owners.end()) continue;
-    const auto most = Money::from_credits(asked[i] * static_cast<double>(bill.elapsed));
-    if (!job.auction.awarded && most) parts[i] = std::min(parts[i], *most);
-    by_account[owner->second.account] += parts[i];
+    const std::string& account = owner->second.account;
+    if (!site_.accounts.exists(account)) {
+      if (site_.accounts.is_newly_missing(account))
+        site_.log(LogLevel::kError,
+                  fmt::format("market.conf: owners: account {} is not in the ledger; "
+                              "what its nodes earn goes to the site",
+                              account));
+      continue;
+    }
+    by_account[account] += parts[i];
+    // Of a run that is free, since its node failed, say, nothing was to be expected, and of what it
+    // overran its time limit neither: that was not sold.
+    const Time sold = std::min(bill.elapsed, job.agreed.bid.request.duration);
+    const double asked = amount > Money() ? pays[i].asked * static_cast<double>(sold) : 0;
+    result.nodes.push_back(
+        {pays[i].node, account, money_of(asked), parts[i], Time{pays[i].cpus} * bill.elapsed});
   }
   for (const auto& [account, part] : by_account) {
-    if (site_.accounts.exists(account)) {
-      if (part > Money()) payees.push_back({account, part});
-    } else if (site_.accounts.is_newly_missing(account)) {
-      site_.log(LogLevel::kError,
-                fmt::format("market.conf: owners: account {} is not in the ledger; "
-                            "what its nodes earn goes to the site",
-                            account));
-    }
+    if (part > Money()) result.payees.push_back({account, part});
   }
-  return payees;
+  return result;
 }
 
 }  // namespace market

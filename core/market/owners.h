@@ -17,23 +17,26 @@ class Owners {
   Owners(Site& site, const Exchange& exchange)
       : site_(site), exchange_(exchange), settings_(exchange.settings) {}
 
-  /// What the owner of each node asks for what the run holds of it, credits per second; the site
-  /// asks its floor price.
-  std::vector<double> asked_rates(const Job& job, const Placement& placement) const;
+  /// What each node of the run asks for what it holds there: as when it was awarded, else now.
+  std::vector<NodePay> asked(const Job& job, const Placement& placement) const;
+  /// The same where it runs as awarded, but each node gets what it won.
+  std::vector<NodePay> won(const Job& job, const Placement& placement) const;
   /// Whether the run is on the very nodes that it was awarded.
   bool on_awarded_nodes(const Job& job, const Placement& placement) const;
-  /// The parts of the charge that owners get, one for each account; what is missing to it is the
-  /// site's. Off its award no owner gets more of a run than it asks: it did not win it.
-  std::vector<ledger::Payee> payees_of(const Job& job, const market_job_t& ended,
-                                       const Bill& bill) const;
+  /// What each node of the run gets of the charge, at most its pay × time; what is missing to the
+  /// charge is the site's.
+  ledger::Payouts parts_of(const Job& job, const market_job_t& ended, const Bill& bill) const;
 
  private:
   std::vector<Tres> held_parts(const Job& job, const Placement& placement) const;
-  std::vector<double> node_weights(const Job& job, const Placement& placement) const;
+  std::vector<NodePay> pays_of(const Job& job, const market_job_t& ended) const;
 
   Site& site_;
   const Exchange& exchange_;
   const MarketSettings& settings_;
 };
+
+/// Credits per second that all of them ask.
+double sum_asked(const std::vector<NodePay>& pays);
 
 }  // namespace market

@@ -36,6 +36,7 @@ void resume(Job& job, const Note& note, Time run_start) {
   job.run.accrued.resumed = true;
   job.auction.standing.rate = *note.rate;
   job.auction.awarded = note.awarded;
+  job.auction.pays = pays_from(note.pays);
   job.auction.rated = true;
 }
 

@@ -24,6 +24,12 @@ bool Admission::may_spend(std::string_view account, const market_submission_t& a
              : site_.accounts.funds().is_member(account, asker.uid);
 }
 
+bool Admission::may_manage(std::string_view account, const market_submission_t& asker) const {
+  if (asker.is_operator || holds(asker.coordinated, account)) return true;
+  return !site_.accounts.associations_enforced() &&
+         site_.accounts.funds().is_member(account, asker.uid);
+}
+
 bool Admission::may_see(std::string_view account, const market_submission_t& asker) const {
   return asker.is_operator || may_spend(account, asker) || holds(asker.coordinated, account) ||
          site_.accounts.funds().is_member(account, asker.uid);

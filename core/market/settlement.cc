@@ -71,6 +71,7 @@ std::string settled_note(const Job& job, bool observed, Money charged, Money ref
   note.end = job.agreed.terms.promised_end;
   note.submitted = job.agreed.bid_made;
   note.budget = job.agreed.texts.budget;
+  note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;
   note.keeps_price = job.run.keeps_price;
@@ -181,6 +182,7 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   job.agreed.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
   if (auto demand = site_.demand_for(size_options(ended.size), job.agreed.bid.request.partition))
     job.agreed.bid.request.demand.tres = std::move(demand->tres);
+  fit_budget(job.agreed.bid);
   confirmation_.resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
     job.run.resettle = std::pair(note->charged, note->refunded);
@@ -249,9 +251,9 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   if (site_.observes) return post_would_be_bill(job, ended, std::move(segment));
-  std::vector<ledger::Payee> payees;
-  if (bill.ran) payees = Owners(site_, site_.exchange_of(job)).payees_of(job, ended, bill);
-  site_.accounts.settle(job, std::move(segment), std::move(payees), job.run.resettle.has_value());
+  ledger::Payouts parts;
+  if (bill.ran) parts = Owners(site_, site_.exchange_of(job)).parts_of(job, ended, bill);
+  site_.accounts.settle(job, std::move(segment), std::move(parts), job.run.resettle.has_value());
 }
 
 void Settlement::settle(Job& job, const market_job_t& ended, Time now) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/market/accounts.h"
+#include "core/market/asks.h"
 #include "core/market/cluster.h"
 #include "core/market/exchange.h"
 #include "core/market/jobs.h"
@@ -46,6 +47,7 @@ struct Site {
   Health health;
   Cluster cluster;
   Accounts accounts;
+  Asks asks;
   JobBook jobs;
   Orders orders;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/mechanism/mechanism.h"
+#include "core/words/node_ask.h"
 
 namespace market {
 
@@ -20,9 +21,10 @@ struct LiveBid {
   Time made = 0;             ///< when the bid was made
   double budget = 0;         ///< credits it can still spend: all it may cost less what it owes now
   bool running = false;
-  Time ran = 0;                  ///< seconds run so far, without suspended ones
-  std::optional<double> rate{};  ///< credits per second of its last standing; none: it had none
-  bool last = false;             ///< gets what is left when all others have chosen; none pays by it
+  Time ran = 0;                      ///< seconds run so far, without suspended ones
+  std::optional<double> rate{};      ///< credits per second of its last standing; none: it had none
+  std::optional<double> bid_rate{};  ///< credits per second that it was named by
+  bool last = false;  ///< gets what is left when all others have chosen; none pays by it
   /// By node: may it run there, kRequiredNode: it must; null: anywhere.
   const std::vector<char>* able = nullptr;
 };
@@ -33,8 +35,8 @@ constexpr char kRequiredNode = 2;
 struct NodeRoom {
   std::string name;
   Tres total;
-  Tres free;                    ///< not held by running jobs with a bid
-  std::optional<double> ask{};  ///< its owner's, credits per billing-hour; none: the site's node
+  Tres free;                     ///< not held by running jobs with a bid
+  std::optional<NodeAsk> ask{};  ///< its owner's; none: the site's node
 };
 
 /// How far a bid reaches now.
@@ -43,7 +45,8 @@ struct Standing {
   double share = 0;                  ///< 0..1: of what the auction sells, for the user to read
   double rate = 0;                   ///< credits per second while it runs
   std::vector<std::uint32_t> nodes;  ///< indices of the nodes it was awarded, best first
-  std::vector<double> payments{};    ///< credits per second for each of `nodes`; may be empty
+  /// Credits per second of the rate that are for the owner of each of `nodes`; may be empty.
+  std::vector<double> payments{};
 };
 
 /// A run that ended.
@@ -67,6 +70,9 @@ class Auction : public Mechanism {
   virtual double owes(const EndedRun& run) const { return run.accrued; }
   /// Whether owes() of a run that completed is its whole budget, whatever it accrued.
   virtual bool completion_owes_all() const { return false; }
+  /// Whether a bid is its budget divided by its time limit, so that a run pays a rate for each
+  /// second.
+  virtual bool bids_rates() const { return false; }
   /// False: runs cost nothing, bids need no funds.
   virtual bool priced() const { return true; }
   /// False: `nodes` is empty, which saves looking at them.

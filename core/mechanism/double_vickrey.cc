@@ -12,7 +12,7 @@ namespace {
 constexpr double kBudgetSlack = 1e-9;
 
 /// The award of candidates[first, first + m), before the budget is looked at.
-Award award_at(const AuctionTask& task, double auction_budget,
+Award award_at(const AuctionTask& task, const BudgetToBeat& auction_budget,
                std::span<const NodeOffer> candidates, std::size_t first) {
   Award result;
   const std::size_t next = first + task.nodes;
@@ -27,16 +27,30 @@ Award award_at(const AuctionTask& task, double auction_budget,
     part.auction_payment_unit = next < candidates.size()
                                     ? candidates[next].outcome.payment / part.execution_time
                                     : part.expected_payment_unit;
-    part.real_payment_unit = std::max(auction_budget * share, part.auction_payment_unit);
+    part.real_payment_unit = std::max(auction_budget(offer) * share, part.auction_payment_unit);
     result.parts.push_back(std::move(part));
   }
   return result;
 }
 
-bool over_budget(const Award& award, double part_budget) {
-  return std::any_of(award.parts.begin(), award.parts.end(), [&](const AwardedPart& part) {
-    return part.real_payment_unit > part_budget * (1 + kBudgetSlack);
-  });
+double sum_of(const Award& award, double AwardedPart::*what) {
+  return std::accumulate(award.parts.begin(), award.parts.end(), 0.0,
+                         [what](double sum, const AwardedPart& part) { return sum + part.*what; });
+}
+
+void cut_to(double budget, Award* award) {
+  const double real = sum_of(*award, &AwardedPart::real_payment_unit);
+  if (real <= budget) return;
+  if (award->parts.size() == 1) {
+    award->parts.front().real_payment_unit = budget;
+    return;
+  }
+  const double expected = sum_of(*award, &AwardedPart::expected_payment_unit);
+  const double kept = real > expected ? std::max(0.0, budget - expected) / (real - expected) : 0;
+  for (AwardedPart& part : award->parts) {
+    const double above = part.real_payment_unit - part.expected_payment_unit;
+    part.real_payment_unit = part.expected_payment_unit + kept * above;
+  }
 }
 
 Award settled(Award result) {
@@ -96,20 +110,24 @@ std::vector<double> auction_budgets(std::span<const AuctionTask> tasks,
   return budgets;
 }
 
-std::optional<Award> award(const AuctionTask& task, double auction_budget,
+std::optional<Award> award(const AuctionTask& task, const BudgetToBeat& auction_budget,
                            std::span<const NodeOffer> candidates, const AuctionRules& rules) {
-  const double part_budget = task.budget / task.nodes;
+  const double most = task.budget * (1 + kBudgetSlack);
   for (std::size_t first = 0; first + task.nodes <= candidates.size(); ++first) {
     Award result = award_at(task, auction_budget, candidates, first);
-    if (rules.over_budget == OverBudget::kSkip && over_budget(result, part_budget)) continue;
-    if (rules.over_budget == OverBudget::kCap) {
-      for (AwardedPart& part : result.parts) {
-        part.real_payment_unit = std::min(part.real_payment_unit, part_budget);
-      }
-    }
+    if (sum_of(result, &AwardedPart::expected_payment_unit) > most) continue;
+    const bool is_over = sum_of(result, &AwardedPart::real_payment_unit) > most;
+    if (is_over && rules.over_budget == OverBudget::kSkip) continue;
+    if (rules.over_budget == OverBudget::kCap) cut_to(task.budget, &result);
     return settled(std::move(result));
   }
   return std::nullopt;
+}
+
+std::optional<Award> award(const AuctionTask& task, double auction_budget,
+                           std::span<const NodeOffer> candidates, const AuctionRules& rules) {
+  return award(
+      task, [auction_budget](const NodeOffer&) { return auction_budget; }, candidates, rules);
 }
 
 void run_auction(std::span<const AuctionTask> tasks, const AuctionRules& rules, Listing listing,

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/config/config.h"
 #include "core/mechanism/node_index.h"
 
 namespace market {
@@ -21,12 +22,6 @@ struct AuctionTask {
   std::vector<double> workload;  ///< l >= 0, at least one > 0; amount × seconds
   std::vector<double> demand;    ///< e >= 0, per node
   std::uint32_t nodes = 1;       ///< at least 1
-};
-
-/// What to do when the real payment would exceed the budget (eq. 12).
-enum class OverBudget {
-  kCap,   ///< pay the budget
-  kSkip,  ///< try the next candidate
 };
 
 struct AuctionRules {
@@ -45,7 +40,7 @@ struct AwardedPart {
 };
 
 struct Award {
-  std::vector<AwardedPart> parts;
+  std::vector<AwardedPart> parts;   ///< their expected payments together are within the budget
   double auction_payment_unit = 0;  ///< sum over the parts, credits per second
   double real_payment_unit = 0;     ///< sum over the parts, at most the budget
   double execution_time = 0;        ///< of the slowest part, seconds
@@ -71,10 +66,18 @@ std::vector<std::uint32_t> budget_order(std::span<const AuctionTask> tasks);
 std::vector<double> auction_budgets(std::span<const AuctionTask> tasks,
                                     std::span<const std::uint32_t> order);
 
+/// AB as one node sees it, credits per second.
+using BudgetToBeat = std::function<double(const NodeOffer&)>;
+
 /// Lines 10–19 of Algorithm 1 on candidates in order of expected payment. A task of m nodes takes m
-/// neighbours in that order; each part pays by the first candidate behind them (for m = 1, eq. 20),
-/// APU = EP_next / time, or APU = EPU when there is none; RPU = max(AB/m, APU) for each part, held
-/// to B/m by `rules`.
+/// neighbours in that order whose EPU are together within B; each part pays by the first candidate
+/// behind them (for m = 1, eq. 20), APU = EP_next / time, or APU = EPU when there is none; RPU =
+/// max(AB/m, APU) for each part. What they come to above B is treated by `rules`; when it is cut,
+/// each part gives up the same share of what it gets above its EPU.
+std::optional<Award> award(const AuctionTask& task, const BudgetToBeat& auction_budget,
+                           std::span<const NodeOffer> candidates, const AuctionRules& rules);
+
+/// The same with one AB for all nodes, as in the paper.
 std::optional<Award> award(const AuctionTask& task, double auction_budget,
                            std::span<const NodeOffer> candidates, const AuctionRules& rules);
 

@@ -5,16 +5,23 @@
 
 #include "core/mechanism/auction.h"
 #include "core/mechanism/double_vickrey.h"
+#include "core/mechanism/dva_rivals.h"
+#include "core/mechanism/dva_rooms.h"
 
 namespace market {
 
 /// One pass of Algorithm 1 over the bids that wait, by falling budget per second. Slurm gives a job
 /// just what it asks for, so a node qualifies when that is free there and its ask is within the
 /// budget (r* = e, eqs. 2 and 22), and runs it for the whole time limit everywhere. An award's real
-/// payment unit (eqs. 12 and 20) is the rate the job pays when it starts and then keeps; a job that
-/// was awarded nothing and is started all the same pays what the site's nodes ask. Asks: the price
-/// of the node's owner, else the floor price, by the weight of each TRES. Priority: awarded jobs
-/// before others, then by budget per second.
+/// payment unit (eqs. 12 and 20) is the rate the job pays when it starts and then keeps; what AB
+/// adds to it is nobody's who owns nodes. A job that was awarded nothing and is started all the same
+/// pays the next bid that could start, and what its nodes ask. Asks: the prices of the node's owner, else the floor price by the weight
+/// of each TRES. Priority: awarded jobs before others, then by budget per second.
+///
+/// Unlike line 4 of the paper, AB is taken over those bids alone that the award keeps from its node:
+/// they come after it, are of another account, could start now, are within that node's ask and fit
+/// there but for the award. Else any bid that is no rival (an owner's own, one that cannot start)
+/// would make a winner pay its own budget.
 class DvaAuction final : public Auction {
  public:
   explicit DvaAuction(const MarketSettings& config);
@@ -23,25 +30,24 @@ class DvaAuction final : public Auction {
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,
                                 Time now) override;
   bool wants_nodes() const override { return true; }
+  bool bids_rates() const override { return true; }
 
  private:
-  struct Rooms;
+  /// A bid that waits, or runs without a rate.
+  struct Bidder {
+    std::size_t number = 0;  ///< of the bid
+    AuctionTask task;
+    double units = 0;  ///< billing units of its demand of a node
+  };
 
-  std::vector<double> amounts(const Tres& tres) const;
-  double billing(const std::vector<double>& amounts) const;
   void add_goods_of(std::span<const NodeRoom> nodes);
   void rank_by_ask(std::span<const NodeRoom> nodes);
-  Rooms rooms_of(std::span<const NodeRoom> nodes);
-  AuctionTask task_of(const LiveBid& bid, const Rooms& rooms) const;
-  std::vector<NodeOffer> candidates(const AuctionTask& task, double seconds,
-                                    const std::vector<char>* able, Rooms* rooms) const;
-  void keep_able(const std::vector<char>& able, std::size_t needed,
-                 std::vector<std::uint32_t>* places) const;
-  void place(const AuctionTask& task, double auction_budget, const LiveBid& bid, Rooms* rooms,
-             Standing* standing) const;
+  Bidder bidder_of(const LiveBid& bid, std::size_t number, const DvaRooms& rooms) const;
+  std::optional<Award> award_to(const Bidder& bidder, const LiveBid& bid,
+                                const BudgetToBeat& budget, DvaRooms* rooms) const;
 
-  std::vector<std::string> goods_;     ///< TRES with a weight, and what nodes have without one
-  std::vector<double> weights_;        ///< billing units of each
+  AuctionRules rules_;
+  Goods goods_;
   double floor_ = 0;                   ///< credits per billing unit and second that the site asks
   std::vector<double> asks_;           ///< of each node at the last auction, in the same unit
   std::vector<std::uint32_t> by_ask_;  ///< nodes by rising ask, ties by number

@@ -28,6 +28,11 @@ class RoomIndex {
   /// Takes `demand` from what is free at `place`. O(goods · log places).
   void take(std::size_t place, std::span<const double> demand);
 
+  /// What is free at `place`, of each good.
+  std::span<const double> free_at(std::size_t place) const {
+    return std::span(free_).subspan(place * goods_, goods_);
+  }
+
   static constexpr double kRounding = 1e-9;  ///< of amounts, as of what is left of them
 
  private:

@@ -13,6 +13,7 @@ namespace market {
 class TycoonAuction final : public Auction {
  public:
   explicit TycoonAuction(const MarketSettings& config);
+  bool bids_rates() const override { return true; }
   std::string_view rule() const override { return "tycoon/1"; }
   void update(const Capacity& capacity, Time now) override;
   std::vector<Standing> auction(std::span<const LiveBid> bids, std::span<const NodeRoom> nodes,

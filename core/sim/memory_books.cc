@@ -47,6 +47,7 @@ Segment merged(Segment segment, const Segment& known) {
   keep(segment.end, known.end);
   keep(segment.suspended, known.suspended);
   keep(segment.elapsed, known.elapsed);
+  keep(segment.time_limit, known.time_limit);
   keep(segment.billing, known.billing);
   return segment;
 }
@@ -139,6 +140,8 @@ std::vector<Outcome> MemoryBooks::apply(const std::vector<ledger::Operation>& op
     Outcome operator()(const ledger::RecordBid& bid) { return books.record(bid); }
     Outcome operator()(const ledger::ForgetBid& bid) { return books.forget(bid); }
     Outcome operator()(const ledger::ObserveRun& run) { return books.observe(run); }
+    /// In a simulation owners ask what market.conf says.
+    Outcome operator()(const ledger::PostAsk&) { return Outcome::kRefused; }
   };
   std::vector<Outcome> outcomes;
   outcomes.reserve(operations.size());

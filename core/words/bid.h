@@ -33,6 +33,7 @@ struct Request {
 struct Worth {
   std::optional<Money> budget;
   std::optional<Sigmoid> value;
+  std::optional<Money> rate{};  ///< credits per hour: `budget` is that × the time limit
 };
 
 struct Bid {
@@ -41,5 +42,11 @@ struct Bid {
   std::string account;    ///< who pays
   std::uint32_t uid = 0;  ///< who asks, as Slurm authenticated
 };
+
+/// A budget that is named by its rate follows the time limit.
+inline void fit_budget(Bid& bid) {
+  constexpr Time kHour = 3600;
+  if (bid.worth.rate) bid.worth.budget = bid.worth.rate->scaled(bid.request.duration, kHour);
+}
 
 }  // namespace market

@@ -12,6 +12,7 @@ namespace {
 using Kind = CommentBid::Kind;
 
 constexpr std::string_view kMarket = "market", kBudget = "budget", kValue = "value";
+constexpr std::string_view kRate = "-rate=";  // behind "budget"
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t';
@@ -41,13 +42,15 @@ bool is_or_nearly(std::string_view word, std::string_view meant) {
   return word == meant || is_misspelt(word.data(), word.size(), meant.data(), meant.size());
 }
 
-/// "budget=40", "value=…": sets the one that is given.
+/// "budget=40", "budget-rate=3", "value=…": sets the one that is given.
 bool read_bid(std::string_view text, CommentBid& bid) {
   const std::string_view key = take_word(text);
+  const bool is_rate = key == kBudget && text.starts_with(kRate);
+  if (is_rate) text.remove_prefix(kRate.size() - 1);
   if ((key != kBudget && key != kValue) || text.size() < 2 || text.front() != '=') return false;
   text.remove_prefix(1);
   if (std::any_of(text.begin(), text.end(), is_blank)) return false;
-  (key == kBudget ? bid.budget : bid.value) = text;
+  (is_rate ? bid.rate : key == kBudget ? bid.budget : bid.value) = text;
   return true;
 }
 
@@ -56,6 +59,7 @@ bool names_bid(std::string_view text, bool colon) {
   while (!text.empty()) {
     const std::string_view word = take_word(text);
     std::string_view after = trimmed(text);
+    if (after.starts_with("-rate")) after = trimmed(after.substr(kRate.size() - 1));
     const bool joined = !after.empty() && (after.front() == '=' || after.front() == ':');
     if (joined) after = trimmed(after.substr(1));
     const bool amount = !after.empty() && is_digit(after.front());
@@ -77,7 +81,7 @@ bool looks_like_bid(std::string_view text) {
     return whole && is_digit(after.front()) &&
            static_cast<std::size_t>(std::count(after.begin(), after.end(), ':')) >= colons;
   };
-  return is_shown("budget=", 0) || is_shown("value=", 2);
+  return is_shown("budget=", 0) || is_shown("budget-rate=", 0) || is_shown("value=", 2);
 }
 
 /// One part of a comment.

@@ -177,8 +177,8 @@ typedef struct market_submission {
   bool het;                /* a component of a heterogeneous job */
   bool held;               /* submitted with --hold */
   bool interactive;        /* salloc or srun: no script */
-  const char *budget, *value, *quote,
-      *query; /* option texts exactly as they came in the environment */
+  /* Option texts exactly as they came in the environment. */
+  const char *budget, *budget_rate, *value, *quote, *query;
 } market_submission_t;
 
 typedef struct market_answer {
@@ -191,9 +191,9 @@ typedef struct market_answer {
 } market_answer_t;
 
 typedef struct market_comment {
-  const char *budget, *value; /* as typed; NULL: not given */
-  const char* rest;           /* what the comment says beside the bid */
-  const char* text;           /* a line for the user, "market: " before it, or "" */
+  const char *budget, *budget_rate, *value; /* as typed; NULL: not given */
+  const char* rest;                         /* what the comment says beside the bid */
+  const char* text;                         /* a line for the user, "market: " before it, or "" */
 } market_comment_t;
 
 /* ---- changes by scontrol ---- */

@@ -111,7 +111,7 @@ name() { ask '.menu'; }
   refused 'is for a time limit of 0:01:00' games -A physics -n 1 -t 2 --quote="$quote" --wrap true
   refused 'is for cpu=1' games -A physics -n 2 -t 1 --quote="$quote" --wrap true
   refused 'is not known' nobody -A physics -n 1 -t 1 --quote="$quote" --wrap true
-  refused 'give one of --budget, --value and --quote' games -A physics -n 1 -t 1 --budget=5 --quote="$quote" --wrap true
+  refused 'give one of --budget, --budget-rate, --value and --quote' games -A physics -n 1 -t 1 --budget=5 --quote="$quote" --wrap true
   refused 'not for an array' games -A physics -n 1 -t 1 --array=1-2 --quote="$quote" --wrap true
   [[ $(liens physics) -eq $before ]]
   bid games -A physics -n 1 -t 1 --quote=nothing --wrap true

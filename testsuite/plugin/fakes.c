@@ -247,6 +247,7 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     strcat(fakes.ways, submission->ways[i].partition);
   }
   keep_text(submission->budget, fakes.budget, sizeof(fakes.budget));
+  keep_text(submission->budget_rate, fakes.budget_rate, sizeof(fakes.budget_rate));
   keep_text(submission->value, fakes.value, sizeof(fakes.value));
   keep_text(submission->query, fakes.query, sizeof(fakes.query));
   keep_text(submission->size.tres_per_task, fakes.tres_per_task, sizeof(fakes.tres_per_task));

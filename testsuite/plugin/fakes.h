@@ -30,7 +30,8 @@ typedef struct fakes {
   const char* site_jobcomp;                // what market.conf names
   market_answer_t answer;                  // to the next submission
   market_submission_t submission;          // as it came; its strings live while the call runs
-  char budget[256], value[256], query[256], partition[256], tres_per_task[256], qos[64];
+  char budget[256], budget_rate[256], value[256], query[256], partition[256], tres_per_task[256];
+  char qos[64];
   char ways[256];             // the partitions of the submission's ways, as a comma list
   int submitted;              // calls
   part_record_t* partitions;  // of slurmctld

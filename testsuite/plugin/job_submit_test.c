@@ -77,6 +77,10 @@ static void sizes_arrive(void** state) {
   assert_true(fakes.submission.het);
   assert_false(fakes.submission.interactive);
   assert_string_equal(fakes.budget, "40");
+  assert_null(fakes.submission.budget_rate);
+  assert_int_equal(submit(OPTION "budget_rate=3.50"), SLURM_SUCCESS);
+  assert_string_equal(fakes.budget_rate, "3.50");
+  assert_null(fakes.submission.budget);
 }
 
 static void what_makes_an_allocation_larger_arrives(void** state) {

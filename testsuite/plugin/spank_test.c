@@ -8,7 +8,7 @@
 #include "testsuite/plugin/fakes.h"
 #include "testsuite/plugin/tests.h"
 
-enum { BUDGET, VALUE, QUOTE, OPTIONS };
+enum { BUDGET, BUDGET_RATE, VALUE, QUOTE, OPTIONS };
 static struct spank_option registered[OPTIONS];
 static int registered_count, remote;
 
@@ -45,6 +45,7 @@ static void all_options_are_offered_with_help(void** state) {
   (void)state;
   assert_int_equal(registered_count, OPTIONS);
   assert_string_equal(registered[BUDGET].name, "budget");
+  assert_string_equal(registered[BUDGET_RATE].name, "budget-rate");
   assert_string_equal(registered[VALUE].name, "value");
   assert_string_equal(registered[QUOTE].name, "quote");
   for (int i = 0; i < OPTIONS; i++) {
@@ -64,9 +65,13 @@ static void budgets_are_decimal_credits(void** state) {
   static const char* const bad[] = {"",    ".",         "-1",    "+1", "1e3", "NaN",  "inf",
                                     "1,5", "1.2345678", "1.2.3", " 1", "abc", "\xff", "0x10"};
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-    expect(BUDGET, good[i], ESPANK_SUCCESS);
-  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(BUDGET, bad[i], ESPANK_BAD_ARG);
+    for (int option = BUDGET; option <= BUDGET_RATE; option++)
+      expect(option, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (int option = BUDGET; option <= BUDGET_RATE; option++)
+      expect(option, bad[i], ESPANK_BAD_ARG);
   expect(BUDGET, NULL, ESPANK_BAD_ARG);
+  expect(BUDGET_RATE, NULL, ESPANK_BAD_ARG);
 }
 
 static void values_are_credits_and_two_durations(void** state) {
@@ -102,6 +107,8 @@ static int init_again(void* plugin) {
 
 static void the_bid_of_the_job_around_is_forgotten(void** state) {
   static const char* const names[] = {"SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget_rate",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_value",
                                       "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     setenv(names[i], "5", 1);
@@ -116,11 +123,13 @@ static void the_bid_of_the_job_around_is_forgotten(void** state) {
 }
 
 #define BUDGET_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget"
+#define RATE_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget_rate"
 #define VALUE_OPTION "SLURM_SPANK__SLURM_SPANK_OPTION_market_value"
 
 static void init_as(void* plugin, const char* program) {
   char* name = program_invocation_short_name;
   unsetenv(BUDGET_OPTION);
+  unsetenv(RATE_OPTION);
   unsetenv(VALUE_OPTION);
   program_invocation_short_name = (char*)program;
   init_again(plugin);
@@ -129,10 +138,12 @@ static void init_as(void* plugin, const char* program) {
 
 static void each_command_reads_its_own_variables(void** state) {
   setenv("SBATCH_BUDGET", "5", 1);
+  setenv("SBATCH_BUDGET_RATE", "3.5", 1);
   setenv("SALLOC_VALUE", "6:60:120", 1);
   setenv("SLURM_BUDGET", "", 1);
   init_as(*state, "sbatch");
   assert_string_equal(getenv(BUDGET_OPTION), "5");
+  assert_string_equal(getenv(RATE_OPTION), "3.5");
   assert_null(getenv(VALUE_OPTION));
   init_as(*state, "salloc");
   assert_null(getenv(BUDGET_OPTION));
@@ -148,6 +159,7 @@ static void each_command_reads_its_own_variables(void** state) {
   init_as(*state, "sbatch");
   assert_null(getenv(BUDGET_OPTION));
   unsetenv("SBATCH_BUDGET");
+  unsetenv("SBATCH_BUDGET_RATE");
   unsetenv("SALLOC_VALUE");
   unsetenv("SLURM_BUDGET");
 }
@@ -165,11 +177,12 @@ static void an_option_goes_before_its_variable(void** state) {
 }
 
 static void misspelt_variables_are_named(void** state) {
-  static const char* const wrong[] = {"SBATCH_BUDGTE", "SBATCH_BUDGETS", "SBATCH_BUGET",
-                                      "SBATCH_budget", "SBACTH_BUDGET",  "SALLOC_VALEU",
-                                      "SRUN_BUDGET",   "SLURM_BUDJET",   "SRUN_VALUE"};
-  static const char* const right[] = {"SBATCH_BUDGET", "SLURM_VALUE", "SBATCH_ACCOUNT",
-                                      "SBATCH_DEBUG",  "BUDGET",      "SLURM_GTIDS"};
+  static const char* const wrong[] = {
+      "SBATCH_BUDGTE", "SBATCH_BUDGETS", "SBATCH_BUGET", "SBATCH_budget", "SBACTH_BUDGET",
+      "SALLOC_VALEU",  "SRUN_BUDGET",    "SLURM_BUDJET", "SRUN_VALUE",    "SBATCH_BUDGET_RTAE"};
+  static const char* const right[] = {"SBATCH_BUDGET",  "SBATCH_BUDGET_RATE", "SLURM_VALUE",
+                                      "SBATCH_ACCOUNT", "SBATCH_DEBUG",       "BUDGET",
+                                      "SLURM_GTIDS"};
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     setenv(wrong[i], "5", 1);
     said[0] = '\0';

@@ -355,6 +355,32 @@ owners = ( { nodes = "n[08-10],gpu1"; account = "Lab-A"; ask = "0.02"; },
   EXPECT_TRUE(load("")->owners.empty());
 }
 
+TEST(Config, BoundsOfAsks) {
+  const auto config = load(R"(
+dva = { over_budget = "skip"; ask_min = "0.01"; ask_max = "5"; ask_every = "1:00:00"; };
+owners = ( { nodes = "n1"; account = "a"; ask = "0.01"; }, { nodes = "n2"; account = "a"; ask = "5"; } );
+)");
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->over_budget, OverBudget::kSkip);
+  EXPECT_DOUBLE_EQ(config->asks.least, 0.01);
+  EXPECT_DOUBLE_EQ(config->asks.most, 5);
+  EXPECT_EQ(config->asks.every, 3600);
+  EXPECT_EQ(load("")->over_budget, OverBudget::kCap);
+  EXPECT_EQ(load("")->asks.most, 1e6);
+  expect_fault("dva = { over_budget = \"pay\"; };", "2: dva.over_budget: pay: ");
+  expect_fault("dva = { ask_min = \"2\"; ask_max = \"1\"; };",
+               "2: dva.ask_max: 1: not below ask_min");
+  expect_fault("dva = { ask_every = \"often\"; };", "2: dva.ask_every: often: ");
+  expect_fault(
+      "dva = { ask_min = \"0.5\"; ask_max = \"1\"; };\n"
+      "owners = ( { nodes = \"n1\"; account = \"a\"; ask = \"0.4\"; } );",
+      "3: owners[0].ask: 0.4: not below dva.ask_min");
+  expect_fault(
+      "dva = { ask_max = \"1\"; };\n"
+      "owners = ( { nodes = \"n1\"; account = \"a\"; ask = \"2\"; } );",
+      "3: owners[0].ask: 2: a quoted decimal number from 0 to 1");
+}
+
 TEST(Config, FaultsOfOwners) {
   expect_fault(
       "owners = ( { nodes = \"n[1-3]\"; account = \"a\"; ask = \"1\"; },\n"

@@ -27,7 +27,7 @@ TEST(Inquiries, AreAnsweredOnceToWhoAsked) {
   const auto taken = inquiries.take();
   ASSERT_EQ(taken.size(), 1U);
   EXPECT_EQ(taken[0].ticket, *ticket);
-  EXPECT_EQ(taken[0].question.viewer.uid, 7U);
+  EXPECT_EQ(std::get<ledger::RunsQuestion>(taken[0].question).viewer.uid, 7U);
   EXPECT_FALSE(inquiries.any_waits());
   EXPECT_TRUE(inquiries.take().empty());
   inquiries.answer(*ticket, "found");

@@ -118,9 +118,11 @@ TEST_F(File, ReadOnlyConnectionsCannotWrite) {
   EXPECT_EQ(why(reader.add_account("physics", "", kNow)), path + ": read-only");
 }
 
-/// A ledger of an older schema, with a deposit, a bill with a refund and an open lien.
-void make_old(const std::string& path, int schema) {
-  std::ifstream file(fmt::format("{}/ledger-schema-{}.sql", MARKET_TEST_DATA, schema));
+/// A ledger made by an older schema, the oldest of which is 1: with a deposit, a bill with a refund
+/// and an open lien.
+void make_schema(int version, const std::string& path) {
+  std::ifstream file(std::string(MARKET_TEST_DATA) + "/ledger-schema-" + std::to_string(version) +
+                     ".sql");
   std::stringstream text;
   text << file.rdbuf();
   ASSERT_THAT(text.str(), HasSubstr("user_version"));
@@ -131,9 +133,8 @@ void make_old(const std::string& path, int schema) {
   sqlite3_close(database);
 }
 
-/// The oldest ledger that must still open.
 void make_schema_1(const std::string& path) {
-  make_old(path, 1);
+  make_schema(1, path);
 }
 
 void expect_schema_1_books(const Ledger& ledger) {
@@ -147,15 +148,20 @@ void expect_schema_1_books(const Ledger& ledger) {
   expect_balanced(ledger);
 }
 
-TEST_F(File, ASchema1LedgerOpens) {
-  make_schema_1(path);
-  Ledger ledger = open_or_die(path, Mode::kReadWrite);
-  expect_schema_1_books(ledger);
-  must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+TEST_F(File, OlderLedgersOpen) {
+  for (std::size_t version = 1; version < schema_steps().size(); ++version) {
+    SCOPED_TRACE(version);
+    const std::string older = folder.file("schema-" + std::to_string(version) + ".db");
+    make_schema(static_cast<int>(version), older);
+    Ledger ledger = open_or_die(older, Mode::kReadWrite);
+    expect_schema_1_books(ledger);
+    must(ledger.refund("c1", 7, credits("8.5"), kWindow, false, "", kNow));
+    EXPECT_TRUE(ledger.asks("c1")->empty());
+  }
 }
 
 TEST_F(File, ASchema2LedgerOpens) {
-  make_old(path, 2);
+  make_schema(2, path);
   Ledger ledger = open_or_die(path, Mode::kReadWrite);
   expect_schema_1_books(ledger);
   const auto bids = ledger.past_bids("c1", 0, kNow + 86400);
@@ -208,6 +214,13 @@ TEST_F(File, TransfersAreNeverChangedOrDeleted) {
   must(ledger.deposit("physics", credits("5"), "", kNow));
   EXPECT_EQ(sql(path, "UPDATE transfer SET amount = 1"), "transfers are never changed");
   EXPECT_EQ(sql(path, "DELETE FROM transfer"), "transfers are never deleted");
+}
+
+TEST_F(File, AsksAreNeverChangedOrDeleted) {
+  Ledger ledger = open_or_die(path);
+  apply_one(ledger, PostAsk{"t", "c1", 7, {5, {}}, {{"n1", "physics"}}});
+  EXPECT_EQ(sql(path, "UPDATE ask SET price = 1"), "asks are never changed");
+  EXPECT_EQ(sql(path, "DELETE FROM ask"), "asks are never deleted");
 }
 
 TEST_F(File, AResolvingTransferMustFitItsLien) {

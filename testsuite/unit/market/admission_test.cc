@@ -62,7 +62,7 @@ TEST_F(Admission, MalformedBidsAreOneClearLine) {
   EXPECT_LT(refused(Ask{.budget = std::string(100000, 'x')}).size(), 300u);
   EXPECT_THAT(refused(Ask{.value = "40:2:1"}), HasSubstr("--value=40:2:1"));
   EXPECT_THAT(refused(Ask{.budget = "1", .value = "40:1:2"}),
-              HasSubstr("give one of --budget, --value and --quote"));
+              HasSubstr("give one of --budget, --budget-rate, --value and --quote"));
 }
 
 TEST_F(Admission, RefusesWhatCannotBePlanned) {

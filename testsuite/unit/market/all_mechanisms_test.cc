@@ -163,7 +163,7 @@ Driven drive(const std::string& mechanism, std::uint64_t seed, bool crashes = fa
         ++run.refused;
         continue;
       }
-      accepted[id] = {plan, *parse_worth(plan.ask.budget, plan.ask.value), world.now, false};
+      accepted[id] = {plan, *parse_worth({plan.ask.budget, plan.ask.value}), world.now, false};
       live.insert(id);
     }
     world.step();

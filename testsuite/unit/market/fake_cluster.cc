@@ -136,6 +136,7 @@ Answer World::submit(const Ask& ask) {
   submission.size.req_nodes = ask.required.c_str();
   submission.size.tres_per_node = ask.gres.c_str();
   submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
+  submission.budget_rate = ask.rate.empty() ? nullptr : ask.rate.c_str();
   submission.value = ask.value.empty() ? nullptr : ask.value.c_str();
   submission.quote = ask.quote.empty() ? nullptr : ask.quote.c_str();
   return market_->submit(submission, now);

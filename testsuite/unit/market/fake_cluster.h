@@ -66,6 +66,7 @@ struct Ask {
   std::uint64_t mem_mb = 0;  // on every node
   std::string required;      // comma list of nodes
   std::string gres;          // on every node
+  std::string rate;          // of --budget-rate
 };
 
 /// Who may overtake whom in the queue.

@@ -131,9 +131,10 @@ TEST(Menus, IsUsedOnceByItsUserForItsSizeWhileItIsGood) {
   EXPECT_NE(with([](Ask& ask) { ask.limit_min = 59; }).find("is for a time limit of 1:00:00"),
             std::string::npos);
   EXPECT_NE(with([](Ask& ask) { ask.uid = 1000; }).find("market: "), std::string::npos);
-  EXPECT_NE(
-      with([](Ask& ask) { ask.budget = "9"; }).find("give one of --budget, --value and --quote"),
-      std::string::npos);
+  EXPECT_NE(with([](Ask& ask) {
+              ask.budget = "9";
+            }).find("give one of --budget, --budget-rate, --value and --quote"),
+            std::string::npos);
   EXPECT_NE(with([](Ask& ask) { ask.array = 2; }).find("not for an array"), std::string::npos);
   EXPECT_NE(with([](Ask& ask) { ask.deadline = kStart + 9000; }).find("leave out --begin"),
             std::string::npos);

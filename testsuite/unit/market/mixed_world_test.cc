@@ -207,7 +207,7 @@ class MixedWorld {
     const std::uint32_t id = world_.run(ask);
     if (id == 0 || id == before) return;
     first_made_[id] = world_.now;
-    worth_[id] = *parse_worth(ask.budget, ask.value);
+    worth_[id] = *parse_worth({ask.budget, ask.value});
   }
 
   void queue_again(FakeJob& job) {
@@ -336,7 +336,7 @@ class MixedWorld {
         world_.query(fmt::format(R"({{"verb":"rebid","job":"{}","{}":"{}"}})", job->id,
                                  is_value ? "value" : "budget", text)));
     if (!answer["ok"].get<bool>()) return;
-    worth_[job->id] = *parse_worth(is_value ? "" : text, is_value ? text : "");
+    worth_[job->id] = *parse_worth({is_value ? "" : text, is_value ? text : ""});
     pass(1);  // which puts it into the note
   }
 

@@ -156,9 +156,9 @@ TEST(Owners, AreNotTakenForEachOtherWhenNodesChangePlaces) {
   cluster.expect_balanced();
 }
 
-// Not where it was awarded, or after a crash, a run is divided by what was asked for what it held:
-// n1 asks 0.02, n2 0.03, n4 is the site's at 0.05, each with four cores.
-TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
+// What each gets is settled when the run starts, whatever is told of it after a crash: n1 asks 0.02,
+// n2 0.03, n3 0.04 (of nobody's account), n4 is the site's at 0.05, each with four cores.
+TEST(Owners, KeepTheirPartsThroughACrash) {
   Cluster cluster;
   const std::uint32_t wide = cluster.bid("4", 16, 1003);
   cluster.advance(kStart + 60);
@@ -167,8 +167,8 @@ TEST(Owners, DivideByTheirAsksWhereTheAwardIsNotKnown) {
   cluster.advance(kStart + 2000);
   const double paid = cluster.charged(wide).credits();
   EXPECT_GT(paid, 0);
-  EXPECT_NEAR(cluster.balance("lab-a").posted.credits(), paid * 2 / 10, 2e-6);
-  EXPECT_NEAR(cluster.balance("lab-b").posted.credits(), paid * 3 / 10, 2e-6);
+  EXPECT_NEAR(cluster.balance("lab-a").posted.credits(), paid * 2 / 14, 2e-6);
+  EXPECT_NEAR(cluster.balance("lab-b").posted.credits(), paid * 3 / 14, 2e-6);
   cluster.expect_balanced();
 }
 
@@ -246,18 +246,27 @@ TEST(Owners, NoShapeOfAJobIsCheaperThanItsNodes) {
 }
 
 // A job without a bid sits on n1, the cheapest: n2 is the next, which asks 0.12 an hour for four
-// CPUs. A rival bids 1.00 an hour, and that is the price, all of which is n2's.
+// CPUs, and n3 the runner-up with 0.16. A rival bids 1.00 an hour, and that is the price, of which
+// 0.16 are n2's.
 TEST(Owners, WinNothingWithANodeThatOthersHold) {
   OwnedCluster cluster;
   cluster.block(1);
-  const std::uint32_t rival = cluster.bid("1", 4, 60, 1000);
+  (void)cluster.books().set_members("lab4", {"root"}, {});
+  (void)cluster.books().deposit("lab4", *Money::parse("10"), "", cluster.now);
+  cluster.sync();
+  Ask ask;
+  ask.budget = "1";
+  ask.account = "lab4";
+  ask.cpus = 4;
+  const std::uint32_t rival = cluster.run(ask);
+  ASSERT_NE(rival, 0u);
   cluster.job(rival).never_starts = true;
   const std::uint32_t id = cluster.bid("2", 4, 60, 1800);
   cluster.advance(cluster.now + 2000);
   const ledger::Segment bill = cluster.bill(id);
   const auto hours = static_cast<double>(bill.elapsed) / 3600;
   EXPECT_NEAR(bill.charged.credits(), 1.0 * hours, 1e-5);
-  EXPECT_NEAR(cluster.balance("lab2").posted.credits(), 1.0 * hours, 1e-5);
+  EXPECT_NEAR(cluster.balance("lab2").posted.credits(), 0.16 * hours, 1e-5);
   EXPECT_EQ(cluster.balance("lab1").posted, Money());
 }
 

@@ -11,6 +11,8 @@
 namespace market::testing {
 namespace {
 
+constexpr const char* kRivals = "1.9";  // its bids are of another account
+
 /// One node of four CPUs at a floor of 0.05: alone, a job on all of it pays 0.20 an hour.
 struct Cluster : World {
   explicit Cluster(const std::string& mechanism = "dva")
@@ -18,12 +20,16 @@ struct Cluster : World {
                           "planning = {{ auction_period = \"0:10\"; }};\n",
                           mechanism),
               1, 4) {
-    (void)books().deposit("physics", *Money::parse("1000"), "", now);
+    (void)books().add_account("biology", "", now);
+    (void)books().set_members("biology", {"root"}, {});
+    for (const char* account : {"physics", "biology"})
+      (void)books().deposit(account, *Money::parse("1000"), "", now);
     sync();
   }
   std::uint32_t whole(const char* budget, Time runtime = 1800, const Ask& like = {}) {
     Ask ask = like;
     ask.budget = budget;
+    if (ask.budget == kRivals) ask.account = "biology";
     ask.cpus = 4;
     ask.limit_min = 60;
     ask.runtime = runtime;
@@ -72,7 +78,8 @@ TEST(Standing, ABidThatCouldNotStartCostsNobodyAnything) {
 TEST(Standing, ABidWithoutAJobDoesNotStand) {
   Cluster cluster;
   Ask ask;
-  ask.budget = "1.9";
+  ask.budget = kRivals;
+  ask.account = "biology";
   ask.cpus = 4;
   cluster.submit(ask);
   const std::uint32_t winner = cluster.whole("2");

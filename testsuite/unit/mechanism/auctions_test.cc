@@ -27,7 +27,9 @@ class Bids {
     bid.request.duration = limit;
     bid.request.deadline = deadline;
     const auto number = static_cast<Time>(bids_.size());
-    live.push_back({static_cast<std::uint64_t>(number), &bid, kNow + number, budget, false, 0, {}});
+    bid.account = std::to_string(number);
+    live.push_back(
+        {static_cast<std::uint64_t>(number), &bid, kNow + number, budget, false, 0, {}, {}});
   }
   std::vector<Standing> stand(Auction& auction, const std::vector<NodeRoom>& nodes = {}) const {
     return auction.auction(live, nodes, kNow);
@@ -155,8 +157,8 @@ TEST(DvaAuction, AsksWhatTheOwnersAsk) {
   bids.add(8, 4, 1000);
   bids.add(0.3, 4, 1000);  // 0.0003 a second: below the site's 0.0004, not below 0.0002
   const std::vector<NodeRoom> nodes = {{"n1", {{"cpu", 4}}, {{"cpu", 4}}, {}},
-                                       {"n2", {{"cpu", 4}}, {{"cpu", 4}}, 0.72},
-                                       {"n3", {{"cpu", 4}}, {{"cpu", 4}}, 0.18}};
+                                       {"n2", {{"cpu", 4}}, {{"cpu", 4}}, NodeAsk{0.72}},
+                                       {"n3", {{"cpu", 4}}, {{"cpu", 4}}, NodeAsk{0.18}}};
   auto standings = bids.stand(auction, nodes);
   EXPECT_EQ(standings[0].nodes, std::vector<std::uint32_t>{2});
   EXPECT_TRUE(standings[1].nodes.empty());

@@ -36,6 +36,18 @@ TEST(CommentBid, IsTakenOutOfTheComment) {
   }
 }
 
+TEST(CommentBid, MayBeByTheHour) {
+  const CommentBid bid = read_comment_bid("proj=1; market: budget-rate=3.50");
+  EXPECT_EQ(bid.kind, Kind::kBid);
+  EXPECT_EQ(bid.rate, "3.50");
+  EXPECT_EQ(bid.budget + bid.value, "");
+  EXPECT_EQ(bid.rest, "proj=1");
+  for (const char* slip :
+       {"market: budget-rate = 5", "market: budget-rate 5", "market budget-rate=5"})
+    EXPECT_EQ(read_comment_bid(slip).kind, Kind::kSlip) << slip;
+  EXPECT_EQ(read_comment_bid("budget-rate=5").kind, Kind::kLooksLike);
+}
+
 TEST(CommentBid, SlipsAreNoBids) {
   for (const char* comment :
        {"market budget=5", "market: budgte=5", "market: budget 5", "market: budget=",

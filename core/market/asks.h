@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What owners ask for their nodes: market.conf's first prices, and those that were asked since,
+// which the books keep.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/ledger/ledger.h"
+
+namespace market {
+
+class Asks {
+ public:
+  /// What a node asks; the site's nodes ask the floor price. A price of before its node changed
+  /// hands holds no more, and none goes beyond the bounds that are in force.
+  NodeAsk of(const MarketSettings& settings, const std::string& node) const;
+  /// The price that was asked last, if it holds; null: market.conf's does.
+  const ledger::PostedAsk* posted(const MarketSettings& settings, const std::string& node) const;
+  /// What the books hold, of each node the last one.
+  void install(std::vector<ledger::PostedAsk> asks);
+
+  enum class Stage { kUnknown, kWaits, kWritten, kRefused };
+  /// How far the request of this token of the user is; whoever was told how it ended is forgotten.
+  Stage stage_of(const std::string& token, std::uint32_t uid) const;
+  /// Whether another request of the user can wait now.
+  bool has_room_for(std::uint32_t uid, Time now);
+  void begin(const ledger::PostAsk& request, Time now);
+  void written(const ledger::PostAsk& request, ledger::Outcome outcome);
+
+ private:
+  static constexpr std::size_t kOfAUser = 4, kInAll = 64;
+  static constexpr Time kKept = 60;  // seconds from the request on
+
+  struct Request {
+    std::uint32_t uid = 0;
+    Time made = 0;
+    Stage stage = Stage::kWaits;
+  };
+  std::map<std::string, ledger::PostedAsk, std::less<>> posted_;  // by node
+  std::map<std::string, Request, std::less<>> requests_;          // by token
+};
+
+/// Why the owner may not ask that, or nothing.
+std::optional<std::string> refusal_of_ask(const NodeAsk& ask, const MarketSettings& settings);
+
+}  // namespace market
