@@ -251,7 +251,6 @@ const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
 void LockedMarket::order_failed(const market_order_t& order, std::string_view why, Time now) {
   const MutexLock lock(mutex_);
   market_.order_failed(order, why, now);
-  observer_.order_failed(order, why, now);
 }
 
 std::uint32_t LockedMarket::site_factor(std::uint32_t job_id, std::string_view note) {

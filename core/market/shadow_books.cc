@@ -34,6 +34,7 @@ BooksReport ShadowBooks::split(BooksReport& news) {
   told.learned_until = news.learned_until;
   told.past_bids = news.past_bids;
   told.past_bids_since = news.past_bids_since;
+  told.asks = news.asks;
   if (news.past_bids)
     std::erase_if(*news.past_bids, [](const PastBid& bid) { return bid.observed; });
   if (news.accounts && !std::exchange(liens_told_, true)) told.open_liens.emplace();

@@ -246,8 +246,7 @@ void MarketSlurm::submit(JobIndex index) {
   asked.value = valuation.is_sigmoid() ? value.c_str() : nullptr;
   moved_ = now_;
   const bool observes = market_.site().observes;
-  const Answer answer =
-      observes ? market_.observe(asked, now_) : market_.submit(asked, now_);
+  const Answer answer = observes ? market_.observe(asked, now_) : market_.submit(asked, now_);
   market_.submission_over(answer.ticket);
   const std::uint32_t id = index + 1;
   if (answer.verdict == MARKET_AGAIN) return again_.push({now_ + kAgain, id, 0});

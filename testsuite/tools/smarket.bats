@@ -169,7 +169,7 @@ open_physics() {
   # Two runs of physics: an hour less after two, an hour more after none.
   run smarket show observed --json
   [ "$(jq -c '.accounts[1] | [.account, .jobs, .refused, .would_pay, .waited_s, .would_wait_s, .less, .same, .more]' <<<"$output")" = \
-    '["physics",2,0,"6.50",3600.0,3600.0,1,0,1]' ]
+    '["physics",2,0,"6.50",3600,3600,1,0,1]' ]
   [ "$(jq -c '.accounts[0] | [.account, .jobs, .refused, .would_pay, .planned, .less]' <<<"$output")" = '["chem",1,1,"1.00",0,null]' ]
   run smarket show observed
   [[ ${lines[0]} == ACCOUNT*JOBS*REFUSED*"WOULD PAY"*WAITED*"WOULD WAIT"*LESS*SAME*MORE* ]]
@@ -599,6 +599,7 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
   {
     smarket --help
     for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu why \
+      "show owners" "show observed" ask \
       prices rebid learn check solve; do
       # shellcheck disable=SC2086
       smarket $verb --help

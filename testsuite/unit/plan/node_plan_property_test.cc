@@ -132,8 +132,10 @@ bool node_holds(const Instance& instance, std::uint32_t n, std::uint32_t tasks) 
   if (cpus > static_cast<std::uint32_t>(std::popcount(free.cores)) * node.threads_per_core)
     return false;
   if (node.mem_mb > 0) {
+    // Slurm counts the memory of each CPU of a node that a job has for itself.
+    const std::uint32_t counted = shape.exclusive ? node.cores * node.threads_per_core : cpus;
     const std::uint64_t mem =
-        shape.mem_per_cpu_mb > 0 ? shape.mem_per_cpu_mb * cpus : shape.mem_per_node_mb;
+        shape.mem_per_cpu_mb > 0 ? shape.mem_per_cpu_mb * counted : shape.mem_per_node_mb;
     if (static_cast<std::int64_t>(mem) > free.mem) return false;
   }
   return shape.gres_per_node.empty() || shape.gres_per_node.at("gpu:a") <= free.gpus;
