@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Debian packages, made by `cpack` in the build tree:
 #   slurm-market-slurmctld  the plugins of slurmctld; they fit one release of Slurm alone, which the package demands
+#   slurm-market-select     select/cons_tres_market, for every host whose programs load it (README.md)
 #   slurm-market-client     smarket, sbill and the SPANK plugin, for every host where people submit
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME slurm-market)
@@ -19,6 +20,7 @@ if(SLURM_VERSION MATCHES "^([0-9]+)\\.([0-9]+)\\.([0-9]+)")
   math(EXPR next_micro "${CMAKE_MATCH_3} + 1")
   set(next "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}.${next_micro}~")
   set(CPACK_DEBIAN_SLURMCTLD_PACKAGE_DEPENDS "slurmctld (>= ${CMAKE_MATCH_0}), slurmctld (<< ${next})")
+  set(CPACK_DEBIAN_SELECT_PACKAGE_DEPENDS "slurm-client (>= ${CMAKE_MATCH_0}), slurm-client (<< ${next})")
   set(CPACK_DEBIAN_CLIENT_PACKAGE_DEPENDS "slurm-client (>= ${CMAKE_MATCH_0}), slurm-client (<< ${next})")
 endif()
 include(CPack)

@@ -118,8 +118,9 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   bid.worth = worth;
   fit_budget(bid);
   if (job.phase != Phase::kWaiting) {
-    const bool keeps = site_.exchange_of(job).affordable(
-        bid, job.agreed.bid_made, Choice{job.agreed.terms.start, job.agreed.terms.price, {}});
+    const bool keeps = is_affordable(bid, job.agreed.bid_made,
+                                     Choice{job.agreed.terms.start, job.agreed.terms.price, {}},
+                                     site_.exchange_of(job).settings.start_slack);
     if (!keeps) {
       return fmt::format(
           "job {} was accepted for {}: the bid cannot go below that; cancel it instead", job.id,

@@ -55,9 +55,8 @@ std::string markup_of(const Exchange& exchange, const Request& request) {
   return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos, short_number(factor));
 }
 
-bool Exchange::affordable(const Bid& bid, Time bid_made, const Choice& choice) const {
+bool is_affordable(const Bid& bid, Time bid_made, const Choice& choice, Time slack) {
   if (bid.worth.budget) return choice.price <= *bid.worth.budget;
-  const Time slack = settings.start_slack;
   const Time completion = choice.start + bid.request.duration + slack;
   return bid.worth.value->value_at(static_cast<double>(completion - bid_made)) >=
          choice.price.credits();
@@ -131,15 +130,15 @@ double Exchange::billing_of(const Tres& tres) const {
   return billing_units_of(settings, tres, sold_tres);
 }
 
-double Exchange::asked_for(const Tres& held, const NodeAsk& ask) const {
-  if (ask.tres.empty()) return ask.price * billing_of(held);
+double asked_for(const Exchange& exchange, const Tres& held, const NodeAsk& ask) {
+  if (ask.tres.empty()) return ask.price * exchange.billing_of(held);
   Tres rest = held;
   double credits = 0;
   for (const auto& [name, price] : ask.tres) {
     credits += price * amount_of(held, name) / units_of_price(name);
     rest.erase(name);
   }
-  return credits + ask.price * billing_of(rest);
+  return credits + ask.price * exchange.billing_of(rest);
 }
 
 std::optional<std::string> Exchange::rebid_live(Job& job, const Worth&, const BidTexts&, Time) {

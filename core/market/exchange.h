@@ -91,15 +91,12 @@ class Exchange {
   }
   /// Billing units of what a job asks for.
   double billing_of(const Tres& tres) const;
-  /// Credits for an hour that `ask` comes to for what is held of a node.
-  double asked_for(const Tres& held, const NodeAsk& ask) const;
   /// All that a bid can ever cost, which is what funds must cover.
   Money most_it_costs(const Bid& bid) const;
   /// Credits that a completion at `end` owes at most.
   double worth_at(const Bid& bid, Time bid_made, Time end) const;
   /// Whether the bid buys nothing here, since it owes nothing at the end of its time limit.
   virtual bool is_worthless(const Bid&, Time /*bid_made*/, Time /*now*/) const { return false; }
-  bool affordable(const Bid& bid, Time bid_made, const Choice& choice) const;
 
   // ---- submissions
   /// Places for the tasks of a draft, until one has none; they are booked where places are sold. With
@@ -167,6 +164,12 @@ class Exchange {
 
   Site& site_;
 };
+
+/// Credits for an hour that `ask` comes to in the exchange for what is held of a node.
+double asked_for(const Exchange& exchange, const Tres& held, const NodeAsk& ask);
+
+/// Whether the bid covers the price; `slack`: the exchange's start_slack.
+bool is_affordable(const Bid& bid, Time bid_made, const Choice& choice, Time slack);
 
 /// What multiplies posted prices for this request, for people, "QOS high × 2"; "" where nothing does.
 std::string markup_of(const Exchange& exchange, const Request& request);

@@ -82,7 +82,7 @@ double least_asked(const Site& site, const Request& request) {
   for (const std::uint32_t node :
        site.cluster.plan().able(request.demand.shape, request.partition)) {
     const NodeAsk ask = site.asks.of(exchange.settings, site.cluster.nodes()[node].name);
-    asked.push_back(exchange.asked_for(request.demand.tres, ask));
+    asked.push_back(asked_for(exchange, request.demand.tres, ask));
   }
   const std::size_t parts = std::max<std::size_t>(1, request.demand.shape.min_nodes);
   if (asked.size() < parts) return std::numeric_limits<double>::infinity();

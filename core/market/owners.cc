@@ -72,7 +72,7 @@ std::vector<NodePay> Owners::asked(const Job& job, const Placement& placement) c
     const NodeAsk ask = place < std::min(awarded.size(), job.auction.asks.size())
                             ? job.auction.asks[place]
                             : site_.asks.of(settings_, name);
-    const double rate = exchange_.asked_for(parts[i], ask) / kHour;
+    const double rate = asked_for(exchange_, parts[i], ask) / kHour;
     pays.push_back({name, rate, rate, static_cast<std::uint32_t>(amount_of(parts[i], "cpu"))});
   }
   return pays;

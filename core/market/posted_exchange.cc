@@ -133,7 +133,7 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
       found.choice = once_more(request, last, now);
     }
     if (!found.choice) found = find(request, wish, now);
-    if (!found.choice || !affordable(bid, now, *found.choice)) {
+    if (!found.choice || !is_affordable(bid, now, *found.choice, settings.start_slack)) {
       group.missing = std::move(found);
       return group;
     }
@@ -168,7 +168,8 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
   const Money available = site_.accounts.available(draft.bid.account);
   if (draft.tasks == 1) {
     const Found found = find(draft.bid.request, wish, now);
-    if (!found.choice || !affordable(draft.bid, now, *found.choice)) return std::nullopt;
+    if (!found.choice || !is_affordable(draft.bid, now, *found.choice, settings.start_slack))
+      return std::nullopt;
     if (must_pay && found.choice->price > available) return std::nullopt;
     return Trial{found.choice->price, found.choice->start, found.choice->price};
   }
@@ -194,7 +195,8 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
   wish.only_start = keep_start;
   wish.full = &closed;
   Found found = find(request, wish, now);
-  if (!found.choice || !affordable(job.agreed.bid, job.agreed.bid_made, *found.choice) ||
+  if (!found.choice ||
+      !is_affordable(job.agreed.bid, job.agreed.bid_made, *found.choice, settings.start_slack) ||
       found.choice->price > available) {
     wish.only_start = 0;
     found = find(request, wish, now);
@@ -206,7 +208,8 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     cause = found.for_sale               ? Cause::kResources
             : job.agreed.bid.worth.value ? Cause::kOutbid
                                          : Cause::kResources;
-  } else if (!affordable(job.agreed.bid, job.agreed.bid_made, *found.choice)) {
+  } else if (!is_affordable(job.agreed.bid, job.agreed.bid_made, *found.choice,
+                            settings.start_slack)) {
     cause = Cause::kOutbid;
   } else if (price > available || !may_pay) {
     cause = Cause::kNoFunds;
@@ -257,7 +260,7 @@ std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, con
   if (!quote.choice)
     return std::string("no nodes are free long enough in the window the job would have");
   const std::string price = enough_text(quote.choice->price);
-  if (!affordable(bid, job.agreed.bid_made, *quote.choice)) {
+  if (!is_affordable(bid, job.agreed.bid_made, *quote.choice, settings.start_slack)) {
     return fmt::format(
         "the change needs {}, budget is {}: raise it with smarket rebid {} --budget={}", price,
         there_is_text(*bid.worth.budget), job.id, price);
