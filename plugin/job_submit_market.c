@@ -246,7 +246,7 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
   else
     code = apply(&answer, request, message);
   if (rest && code == SLURM_SUCCESS && answer.verdict != MARKET_CLOSED &&
-      answer.verdict != MARKET_OBSERVED)
+      !market_observes(submission.partition))
     comment_cut(request, rest);
   xfree(buffer);
   return code;

@@ -9,9 +9,14 @@
 
 // Programs that are not slurmctld load select plugins too, and have no nodes.
 extern node_record_t** node_record_table_ptr __attribute__((weak));
+extern int node_record_count __attribute__((weak));
 
-// Slurm's own bits of a weight: the node's weight, and above it whether the node reboots.
-enum { RANK_SHIFT = 44 };
+// A weight as Slurm keeps it: 40 bits of its own, and above them two, whether the node is outside of a
+// FLEX reservation and whether it must boot first. As it is given to cons_tres: those two at the top,
+// a mark that it is of this form, the rank, Slurm's own bits.
+enum { OWN_BITS = 40, MARK_BIT = 61, FIRST_BIT = 62 };
+#define OWN (((uint64_t)1 << OWN_BITS) - 1)
+#define MARK ((uint64_t)1 << MARK_BIT)
 
 cons_tres_t cons_tres;
 static plugin_handle_t handle = PLUGIN_INVALID_HANDLE;
@@ -39,7 +44,22 @@ void select_market_close(void) {
   market_select_set_ranks(NULL, 0);
 }
 
+static uint64_t first_bits(uint64_t weight) {
+  return weight & MARK ? weight >> FIRST_BIT : weight >> OWN_BITS & 3;
+}
+
+// As Slurm left them.
+static void take_ranks_off(void) {
+  for (uint32_t i = 0; i < rank_count && i < (uint32_t)node_record_count; i++) {
+    node_record_t* node = node_record_table_ptr[i];
+
+    if (node && node->sched_weight & MARK)
+      node->sched_weight = first_bits(node->sched_weight) << OWN_BITS | (node->sched_weight & OWN);
+  }
+}
+
 void market_select_set_ranks(const uint16_t* new_ranks, uint32_t count) {
+  if (!count) take_ranks_off();
   if (count != rank_count) {
     xfree(ranks);
     if (count) ranks = xcalloc(count, sizeof(*ranks));
@@ -56,7 +76,7 @@ void select_market_rank(bitstr_t* nodes) {
     node_record_t* node = bit_test(nodes, i) ? node_record_table_ptr[i] : NULL;
 
     if (!node) continue;
-    node->sched_weight &= ((uint64_t)1 << RANK_SHIFT) - 1;
-    node->sched_weight |= (uint64_t)ranks[i] << RANK_SHIFT;
+    node->sched_weight = first_bits(node->sched_weight) << FIRST_BIT | MARK |
+                         (uint64_t)ranks[i] << OWN_BITS | (node->sched_weight & OWN);
   }
 }

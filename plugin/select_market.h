@@ -68,9 +68,9 @@ extern const int select_name_count;
 int select_market_open(void);
 void select_market_close(void);
 
-// Gives each of the nodes its rank as the highest part of its weight, above the weight of
-// slurm.conf: cons_tres takes nodes of the lowest weight first. All nodes get one on every call, as
-// what another call left there would act else. Bounded by the number of nodes; allocates nothing.
+// Gives each of the nodes its rank as part of its weight, above that of slurm.conf and below what
+// Slurm puts above it: cons_tres takes nodes of the lowest weight first. All nodes get one on every
+// call, as what another call left there would act else. Bounded by the number of nodes; allocates nothing.
 void select_market_rank(bitstr_t* nodes);
 
 #endif

@@ -199,7 +199,8 @@ int forget(const Common& common, const std::string& cluster) {
 int learn(const Common& common, const LearnArguments& arguments) {
   if (arguments.clear == !arguments.sacct.empty())
     return complain({"learn: give --sacct=FILE, or --clear"});
-  const std::string cluster = arguments.cluster.empty() ? cluster_name(common) : arguments.cluster;
+  const std::string cluster =
+      arguments.cluster.empty() ? cluster_name(common) : lower_case(arguments.cluster);
   if (arguments.clear) return forget(common, cluster);
   const auto config = find_config(common);
   if (!config) return complain(config.error());

@@ -62,6 +62,7 @@ Json Desk::query_menu(const Json& ask, const market_submission_t& asker, Time no
   HeldMenu made;
   made.uid = asker.uid;
   made.account = asked->account;
+  made.rule = std::string(exchange.rule());
   made.request = asked->request;
   made.good_until = now + exchange.settings.quote_hold;
   made.rows = menu_rows(site_, asked->request, rows, now);

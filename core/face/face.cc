@@ -300,7 +300,8 @@ bool market_observes(const char* partitions) {
 }
 
 bool market_wants_job(int state, const char* note) {
-  return state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED || market_is_note(note);
+  if (state == MARKET_JOB_RUNNING || state == MARKET_JOB_SUSPENDED) return true;
+  return market_is_note(note) && !market::is_observed_refusal(market::or_empty(note));
 }
 
 bool market_wants_count(uint32_t job_id, const char* note) {

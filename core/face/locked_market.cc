@@ -245,7 +245,8 @@ const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
 
 const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
   const MutexLock lock(mutex_);
-  return market_.ranks_of_nodes();
+  ranks_given_ = market_.ranks_of_nodes();
+  return ranks_given_;
 }
 
 void LockedMarket::order_failed(const market_order_t& order, std::string_view why, Time now) {

@@ -77,6 +77,7 @@ class LockedMarket {
   mutable Mutex mutex_;
   std::condition_variable_any written_;
   Market market_ MARKET_GUARDED_BY(mutex_);
+  std::vector<std::uint16_t> ranks_given_;     ///< to the market's thread, which alone asks
   Market observer_ MARKET_GUARDED_BY(mutex_);  // of the markets that only observe
   Desk desk_ MARKET_GUARDED_BY(mutex_);
   std::vector<market_order_t> orders_ MARKET_GUARDED_BY(mutex_);

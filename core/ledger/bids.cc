@@ -96,7 +96,8 @@ std::vector<PastBid> read_past_bids(Database& database, const std::string& clust
                                     Time until) {
   Statement query = database.prepare(
       "SELECT submitted, earliest, deadline, duration, tres, value, partition, "
-      "substr(id, 1, 6) = 'prior:', observation IS NOT NULL FROM bid WHERE submitted >= ? AND "
+      "substr(id, 1, 6) = 'prior:', observation IS NOT NULL, substr(id, 1, 8) = 'refused:' FROM "
+      "bid WHERE submitted >= ? AND "
       "submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') "
       "AND "
       "(observation IS NULL OR observation IN (SELECT id FROM observation WHERE ended IS NULL)) "
@@ -109,6 +110,7 @@ std::vector<PastBid> read_past_bids(Database& database, const std::string& clust
                                              query.real(5), query.text(6)});
     bid.is_prior = query.integer(7) == 1;
     bid.observed = query.integer(8) == 1;
+    bid.is_refused = query.integer(9) == 1;
   }
   return bids;
 }

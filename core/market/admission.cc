@@ -386,11 +386,10 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                     why_late(draft, starts, now), there_is_text(site_.accounts.available(account)));
     if (draft.row)
       answer.text = fmt::format(
-          "accepted for {} {} ({}), row {} of menu {}, done by {}; if it is late you pay less, "
-          "never "
-          "more",
-          enough_text(total), site_.config.currency, account, draft.row->name.row,
-          draft.row->name.menu, format_time_short(ends, now));
+          "accepted for {} {} ({}), row {} of menu {}, done by {}{}", enough_text(total),
+          site_.config.currency, account, draft.row->name.row, draft.row->name.menu,
+          format_time_short(ends, now),
+          draft.row->contract.ex_post ? "; if it is late you pay less, never more" : "");
     if (auto text = site_.exchange_of(draft.bid.request).acceptance(draft.bid, what, now))
       answer.text = std::move(*text);
   }

@@ -61,12 +61,16 @@ Asks::Stage Asks::stage_of(const std::string& token, std::uint32_t uid) const {
 
 bool Asks::has_room_for(std::uint32_t uid, Time now) {
   std::erase_if(requests_, [now](const auto& entry) {
-    return now - entry.second.made > kKept || now < entry.second.made;
+    const Time age = now - entry.second.made;
+    return entry.second.stage != Stage::kWaits && (age > kKept || age < 0);
   });
-  const auto of_user = std::count_if(requests_.begin(), requests_.end(), [uid](const auto& entry) {
-    return entry.second.uid == uid && entry.second.stage == Stage::kWaits;
-  });
-  return std::cmp_less(of_user, kOfAUser) && requests_.size() < kInAll;
+  std::size_t of_user = 0, in_all = 0;
+  for (const auto& [token, request] : requests_) {
+    if (request.stage != Stage::kWaits) continue;
+    ++in_all;
+    of_user += request.uid == uid;
+  }
+  return of_user < kOfAUser && in_all < kInAll;
 }
 
 void Asks::begin(const ledger::PostAsk& request, Time now) {

@@ -36,6 +36,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.budget = job.agreed.texts.budget;
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
+  note.quote = job.agreed.texts.quote;
   if (job.phase == Phase::kRunning) note.run_start = job.run.start;
   if (job.phase == Phase::kRunning && site_.observes) note.start = job.place.would_start;
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction.rated) {
@@ -191,9 +192,8 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.restart = segment.key.restart;
     old.agreed.lien = segment.quoted;
     old.agreed.lien_account = old.agreed.bid.account = segment.account;
-    old.agreed.terms =
-        Terms{segment.quoted, segment.planned_start, segment.promised_end, segment.mechanism, {},
-              note.markup};
+    old.agreed.terms = Terms{segment.quoted,    segment.planned_start, segment.promised_end,
+                             segment.mechanism, note.ex_post,          note.markup};
     old.agreed.bid.request.partition = segment.partition;
     if (!old.agreed.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.

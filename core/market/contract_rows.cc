@@ -21,6 +21,12 @@ namespace {
 
 constexpr int kMostPlaces = 400;  // tried for one menu, and for one row of it
 
+bool is_for_sale(const PriceList& list, Time start) {
+  if (start < list.first_start) return !list.credits.empty() && price_at(list, 0).has_value();
+  const auto index = static_cast<std::size_t>((start - list.first_start) / list.slot);
+  return index < list.credits.size() && price_at(list, index).has_value();
+}
+
 // Some of the rows, as evenly spread as can be.
 std::vector<Contract> thinned(std::vector<Contract> all, std::size_t rows) {
   if (all.size() <= rows) return all;
@@ -69,11 +75,17 @@ std::vector<Contract> menu_rows(const Site& site, const Request& request, std::s
   return thinned(std::move(all), rows);
 }
 
-// The later a place is, the less of what others need sooner it takes.
+// The later a place is, the less of what others need sooner it takes. The price is held, but not that
+// the start is for sale.
 std::optional<Choice> PostedExchange::place_by(const Contract& row, const Request& request,
                                                Time now) const {
+  Request by_then = request;
+  by_then.earliest = now;
+  by_then.deadline = row.start + request.duration;
+  const PriceList list = price_list(by_then, now);
   Time start = row.start;
   for (int tried = 0; start >= now && tried < kMostPlaces; ++tried, start -= settings.slot) {
+    if (!is_for_sale(list, start)) continue;
     auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start,
                                                 start + request.duration + settings.start_slack);
     if (placement) return Choice{start, row.price, std::move(*placement), row.ex_post};
@@ -105,15 +117,13 @@ Group PostedExchange::place_row(const Draft& draft, const std::string& token, Ti
 
 std::optional<Contract> next_row(const Site& site, const Contract& row, const Request& request,
                                  Time now) {
-  const Time last = site.window_end(request, 0, now) - request.duration;
-  const auto place = site.earliest_place(request, std::max(now, row.start), last, "");
+  Request later = request;
+  later.earliest = std::max(now, row.start);
+  later.deadline = site.window_end(request, 0, now);
+  Wish earliest;
+  earliest.prefer = Prefer::kEarliest;
+  const auto place = site.exchange_of(request).find(later, earliest, now).choice;
   if (!place) return std::nullopt;
-  Request only = request;
-  only.earliest = place->start;
-  only.deadline = place->start + request.duration;
-  const PriceList list = site.exchange_of(only).price_list(only, now);
-  const auto today = list.credits.empty() ? std::nullopt : price_at(list, 0);
-  if (!today) return std::nullopt;
   const auto late = static_cast<double>(place->start - row.start);
   Contract next{place->start, row.completion + place->start - row.start, row.price, row.ex_post};
   if (next.ex_post) {
@@ -121,7 +131,7 @@ std::optional<Contract> next_row(const Site& site, const Contract& row, const Re
     next.ex_post->completion += late;
     next.ex_post->start = next.start;
   }
-  next.price = std::max(next.price, *today);
+  next.price = std::max(next.price, place->price);
   return next;
 }
 
@@ -133,7 +143,8 @@ Result<void> Admission::take_row(Draft& draft, const market_submission_t& submis
   if (submission.array_tasks > 0) return fail("--quote: a menu is for one job, not for an array");
   if (submission.deadline != 0 || submission.begin > now)
     return fail("--quote: the row says when: leave out --begin and --deadline");
-  auto contract = site_.menus.find(*name, draft.bid, now);
+  const Exchange& exchange = site_.exchange_of(draft.bid.request);
+  auto contract = site_.menus.find(*name, draft.bid, exchange.rule(), now);
   if (!contract) return tl::unexpected(contract.error());
   take(draft, {*name, std::move(*contract)});
   return {};

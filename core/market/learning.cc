@@ -71,7 +71,9 @@ void Lessons::teach(Job& job, Time now) {
   Money worth = worth_of(job.agreed.bid.worth);
   if (!job.agreed.texts.quote.empty() && job.agreed.terms.ex_post) {
     const ExPost& contract = *job.agreed.terms.ex_post;
-    worth = money_of(contract.type.front() * settings.rate_of(job.agreed.bid.request.partition));
+    const Request& request = job.agreed.bid.request;
+    worth = money_of(contract.type.front() * settings.rate_of(request.partition) *
+                     settings.qos_factor(request.qos));
     record.bid.deadline =
         std::max(record.bid.earliest + record.bid.duration,
                  job.agreed.bid_made + static_cast<Time>(contract.shape->deadline(contract.type)));

@@ -97,10 +97,9 @@ void LedgerThread::round(Time now) {
   std::vector<Queued> taken = client_.take();
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
-  if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report) &&
-      find_observers(report, now)) {
-    write(report, now);
-    if (ledger_) read(report, now);
+  if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report)) {
+    write(report, now);  // first: would-be bills of a time of observation that ends now
+    if (ledger_ && find_observers(report, now)) read(report, now);
   }
   report.config_error = config_error_;
   failures_ = config_ && report.ledger_error.empty() ? 0 : failures_ + 1;

@@ -48,7 +48,8 @@ const HeldMenu& Menus::keep(HeldMenu menu, std::string_view token) {
   return menus_[menu.uid] = std::move(menu);
 }
 
-Result<Contract> Menus::find(const RowName& name, const Bid& bid, Time now) const {
+Result<Contract> Menus::find(const RowName& name, const Bid& bid, std::string_view rule,
+                             Time now) const {
   const auto found = menus_.find(bid.uid);
   if (found == menus_.end() || found->second.id != name.menu)
     return fail(
@@ -61,6 +62,9 @@ Result<Contract> Menus::find(const RowName& name, const Bid& bid, Time now) cons
   if (now >= menu.good_until)
     return fail(fmt::format("menu {} was good until {}: ask again with smarket menu", menu.id,
                             format_time_short(menu.good_until, now)));
+  if (menu.rule != rule)
+    return fail(fmt::format("menu {} is of {}, and now {} makes the prices: ask again", menu.id,
+                            menu.rule, rule));
   if (name.row > menu.rows.size())
     return fail(
         fmt::format("menu {} has rows 1 to {}, not {}", menu.id, menu.rows.size(), name.row));

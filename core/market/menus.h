@@ -27,6 +27,7 @@ struct HeldMenu {
   std::string id;
   std::uint32_t uid = 0;
   std::string account;
+  std::string rule;  ///< that made the prices
   Request request;
   Time good_until = 0;
   std::vector<Contract> rows;  ///< completions rise, prices fall
@@ -54,9 +55,9 @@ class Menus {
  public:
   /// The menu gets an id made of `token`, which no other acceptance has.
   const HeldMenu& keep(HeldMenu menu, std::string_view token);
-  /// The row for a bid of that request, payer and user; fails when there is none, or it is not for
+  /// The row for a bid of that request, payer and user while `rule` is in force; fails when there is none, or it is not for
   /// them. Does not look whether the menu is in use.
-  Result<Contract> find(const RowName& name, const Bid& bid, Time now) const;
+  Result<Contract> find(const RowName& name, const Bid& bid, std::string_view rule, Time now) const;
   /// Whether an acceptance that is not a job yet has taken a row of the user's menu.
   bool in_use(std::uint32_t uid) const;
   void use(std::uint32_t uid, const std::string& token);

@@ -106,6 +106,10 @@ bool is_observed_note(std::string_view text) {
   return text.starts_with(kObservedStart);
 }
 
+bool is_observed_refusal(std::string_view text) {
+  return is_observed_note(text) && text.substr(kObservedStart.size()).starts_with(",\"refused\":");
+}
+
 std::string write_note(const Note& note) {
   NoteWriter inner;
   if (note.observed) inner.add_true("observed");

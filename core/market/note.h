@@ -59,6 +59,9 @@ bool is_note(std::string_view text);
 /// Whether it is one of a market that only observes. Cheap: looks at the first bytes only.
 bool is_observed_note(std::string_view text);
 
+/// Whether it says that a market which only observes would have refused the bid. Cheap, too.
+bool is_observed_refusal(std::string_view text);
+
 std::string write_note(const Note& note);
 
 /// What the run cost, as sacct shows it in AdminComment: {"market":{"account":…,"charged":…,…}} in

@@ -36,8 +36,8 @@ std::string first_line_of(std::string_view answer) {
 // What is told is one line, and what is kept is the note alone: nothing that Slurm, or anybody who
 // looks at the job, sees another way.
 Answer Admission::observe(const market_submission_t& submission, Time now) {
-  const bool is_bid =
-      submission.budget != nullptr || submission.value != nullptr || submission.quote != nullptr;
+  const bool is_bid = submission.budget != nullptr || submission.budget_rate != nullptr ||
+                      submission.value != nullptr || submission.quote != nullptr;
   if (!is_bid || !site_.ready()) return {};
   Answer answer;
   if (or_empty(submission.partition).find(',') != std::string_view::npos) {

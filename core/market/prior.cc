@@ -11,15 +11,17 @@ namespace market {
 namespace {
 
 constexpr double kHour = 3600;
+constexpr Time kDay = 86400;
 
 /// All bids of one kind.
 struct Sum {
   double billing_hours = 0;
-  Time first = 0, last = 0;  ///< from the first that was made to the end of the last
+  /// From the first that was made to the end of the last; a time limit may be far beyond that end.
+  Time first = 0, last = 0;
 
   void add(double size, const PastBid& bid) {
     first = billing_hours == 0 ? bid.submitted : std::min(first, bid.submitted);
-    last = std::max(last, bid.submitted + bid.duration);
+    last = std::max(last, bid.submitted + std::min(bid.duration, kDay));
     billing_hours += size;
   }
 };
@@ -38,7 +40,8 @@ void weigh_prior(std::vector<PastBid>& bids, const MarketSettings& settings,
   for (const PastBid& bid : bids) {
     const double hours = static_cast<double>(bid.duration) / kHour;
     const double size = billing_units_of(settings, bid.tres, names) * hours;
-    if (size > 0) (bid.is_prior ? prior : real).add(size, bid);
+    // A bid that was refused has cost nothing: it takes no place of what was learned from a log.
+    if (size > 0 && !bid.is_refused) (bid.is_prior ? prior : real).add(size, bid);
   }
   if (prior.billing_hours <= 0) return;
   const double prior_cycles = cycles(prior.last - prior.first, settings);

@@ -165,6 +165,7 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   const auto provisional = site_.jobs.provisionals().find(note->token);
   if (provisional != site_.jobs.provisionals().end()) {
     confirmation_.take_task(job, provisional->second);
+    if (!job.agreed.texts.quote.empty()) site_.menus.used(provisional->second.bid.uid, note->token);
     if (job.phase == Phase::kConfirmed) {
       site_.set_lien(job, job.agreed.terms.price);
       site_.lessons.teach(job, now);

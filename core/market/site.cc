@@ -71,7 +71,8 @@ void Site::find_shared_nodes() {
   for (const Node& node : cluster.nodes()) {
     Exchange* first = nullptr;
     for (const auto& exchange : exchanges) {
-      if (!sells(exchange->settings, node)) continue;
+      const bool is_other_role = exchange->settings.observes() != observes;
+      if (is_other_role || !sells(exchange->settings, node)) continue;
       if (first == nullptr) {
         first = exchange.get();
         continue;

@@ -19,7 +19,7 @@ std::int64_t cpus_in(const Tres& tres) {
 std::int64_t left_by_others(const Capacity& stock, Time now) {
   std::int64_t left = cpus_in(stock.total);
   for (const Capacity::Busy& busy : stock.busy) {
-    if (busy.until > now) left -= cpus_in(busy.tres);
+    if (busy.from <= now && busy.until > now) left -= cpus_in(busy.tres);
   }
   return left;
 }

@@ -309,7 +309,10 @@ std::vector<PastBid> MemoryBooks::past_bids(const std::string& cluster, Time sin
   for (auto bid = bids_by_time_.lower_bound({since, {}}); bid != end; ++bid) {
     const KeptBid& kept = bids_.find(std::string(bid->second))->second;
     if (!kept.cluster.empty() && kept.cluster != cluster) continue;
-    if (kept.accepted || bid->second.starts_with(kRefused)) bids.push_back(kept.bid);
+    const bool is_refused = bid->second.starts_with(kRefused);
+    if (!kept.accepted && !is_refused) continue;
+    bids.push_back(kept.bid);
+    bids.back().is_refused = is_refused;
   }
   return bids;
 }

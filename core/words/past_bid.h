@@ -21,6 +21,7 @@ struct PastBid {
   bool is_prior = false;    ///< made up from a log by `smarket learn`
   double weight = 1;        ///< so many such bids
   bool observed = false;    ///< by a market that only observes: others learn nothing from it
+  bool is_refused = false;  ///< what it asks for is bounded by its value alone
   bool operator==(const PastBid&) const = default;
 };
 

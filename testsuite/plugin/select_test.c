@@ -4,7 +4,8 @@
 #include "testsuite/plugin/tests.h"
 
 enum { NODES = 4, OWN = 0x7ff };  // OWN: weight 7 as Slurm keeps it
-static const uint64_t RANK = (uint64_t)1 << 44;
+static const uint64_t RANK = (uint64_t)1 << 40, MARK = (uint64_t)1 << 61;
+static const uint64_t BOOTS = (uint64_t)1 << 41;  // as Slurm says that a node must boot first
 
 static node_record_t nodes[NODES], *table[NODES];
 static bitstr_t* asked;
@@ -58,21 +59,40 @@ static void without_ranks_it_is_cons_tres(void** state) {
   bit_set_all(asked);
   test_job(*state);
   expect_weights((uint64_t[]){OWN, OWN, OWN, OWN});
+  // Ranks that go leave the weights as Slurm made them.
+  nodes[2].sched_weight = BOOTS | OWN;
   rank(*state, (uint16_t[]){3, 2, 1, 0}, NODES);
-  rank(*state, NULL, 0);
   test_job(*state);
-  expect_weights((uint64_t[]){OWN, OWN, OWN, OWN});
+  rank(*state, NULL, 0);
+  expect_weights((uint64_t[]){OWN, OWN, BOOTS | OWN, OWN});
+  test_job(*state);
+  expect_weights((uint64_t[]){OWN, OWN, BOOTS | OWN, OWN});
 }
 
 static void ranks_stand_above_the_nodes_own_weights(void** state) {
   rank(*state, (uint16_t[]){3, 0, 1, 2}, NODES);
   bit_set_all(asked);
   test_job(*state);
-  expect_weights((uint64_t[]){3 * RANK | OWN, OWN, 1 * RANK | OWN, 2 * RANK | OWN});
+  expect_weights((uint64_t[]){MARK | 3 * RANK | OWN, MARK | OWN, MARK | 1 * RANK | OWN,
+                              MARK | 2 * RANK | OWN});
   // What another call left there does not act.
   rank(*state, (uint16_t[]){0, 1, 1, 0}, NODES);
   test_job(*state);
-  expect_weights((uint64_t[]){OWN, RANK | OWN, RANK | OWN, OWN});
+  expect_weights((uint64_t[]){MARK | OWN, MARK | RANK | OWN, MARK | RANK | OWN, MARK | OWN});
+}
+
+// A cheap node that must boot first comes after a dear one that is ready.
+static void what_slurm_puts_last_stays_last(void** state) {
+  nodes[1].sched_weight = BOOTS | OWN;
+  rank(*state, (uint16_t[]){UINT16_MAX, 0, 1, 2}, NODES);
+  bit_set_all(asked);
+  for (int again = 0; again < 2; again++) {
+    test_job(*state);
+    for (int i = 0; i < NODES; i++)
+      if (i != 1) assert_true(nodes[i].sched_weight < nodes[1].sched_weight);
+    assert_true(nodes[2].sched_weight < nodes[3].sched_weight);
+    assert_true(nodes[3].sched_weight < nodes[0].sched_weight);
+  }
 }
 
 static void only_nodes_that_are_asked_for_and_ranked(void** state) {
@@ -80,19 +100,20 @@ static void only_nodes_that_are_asked_for_and_ranked(void** state) {
   bit_set(asked, 1);
   bit_set(asked, 3);
   test_job(*state);
-  expect_weights((uint64_t[]){OWN, 6 * RANK | OWN, OWN, OWN});
+  expect_weights((uint64_t[]){OWN, MARK | 6 * RANK | OWN, OWN, OWN});
   bit_clear_all(asked);
   test_job(*state);
   table[1] = NULL;
   bit_set_all(asked);
   test_job(*state);
-  assert_int_equal(nodes[0].sched_weight, 5 * RANK | OWN);
+  assert_int_equal(nodes[0].sched_weight, MARK | 5 * RANK | OWN);
 }
 
 int run_select_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(without_ranks_it_is_cons_tres, start, end),
       cmocka_unit_test_setup_teardown(ranks_stand_above_the_nodes_own_weights, start, end),
+      cmocka_unit_test_setup_teardown(what_slurm_puts_last_stays_last, start, end),
       cmocka_unit_test_setup_teardown(only_nodes_that_are_asked_for_and_ranked, start, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

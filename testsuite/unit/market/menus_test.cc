@@ -247,6 +247,104 @@ TEST(Menus, AWorthPicksTheRowThatLeavesMost) {
   EXPECT_EQ(valued["best"], best) << valued;
 }
 
+// The price is held, but not that the start is for sale: what others bought since, and what the site
+// keeps for itself, is not.
+TEST(Menus, ARowIsGoneWhereItsStartIsSoldOut) {
+  World world(
+      "mechanism = \"first_fit\"; prices = { fixed = \"0.1\"; };\n"
+      "planning = { spare = \"0.5\"; slot = \"1:00\"; };\n",
+      4, 4);
+  world.scheduler = Scheduler::kBackfill;
+  (void)world.books().deposit("physics", *Money::parse("100000"), "", world.now);
+  world.sync();
+  world.step();
+  const json menu = json::parse(world.query(
+      R"({"verb":"menu","account":"physics","size":{"tasks":4,"min_cpus":4},"time_limit_s":3600})"));
+  ASSERT_TRUE(menu["ok"]) << menu;
+  Ask ask;
+  ask.cpus = 8;
+  ask.budget = "100";
+  Answer answer;
+  ASSERT_NE(world.run(ask, &answer), 0u) << answer.text;  // half of the CPUs: all that is for sale
+  world.step();
+  ask.budget = "";
+  ask.cpus = 4;
+  ask.quote = menu["menu"].get<std::string>() + ":1";
+  EXPECT_EQ(world.run(ask, &answer), 0u) << answer.text;
+  EXPECT_NE(answer.text.find("is now done by"), std::string::npos) << answer.text;
+}
+
+TEST(Menus, AreOfTheRuleThatMadeThem) {
+  Shop shop;
+  const json menu = shop.menu();
+  shop.configure("mechanism = \"tycoon\";\n", false);
+  shop.step();
+  Answer answer;
+  EXPECT_EQ(shop.run(shop.take(menu, 1), &answer), 0u);
+  EXPECT_NE(answer.text.find("is of contracts/3, and now tycoon"), std::string::npos)
+      << answer.text;
+}
+
+// A job of a second ends before a pass has seen it.
+TEST(Menus, AreUsedByAJobThatNoPassSaw) {
+  Shop shop("contracts = { floor = \"none\"; rows = 100; };\n");
+  const json menu = shop.menu();
+  const std::uint32_t id = shop.run(shop.take(menu, menu["rows"].size()));
+  ASSERT_NE(id, 0u);
+  FakeJob& job = shop.job(id);
+  market_job_t ended{};
+  ended.job_id = id;
+  ended.array_task_id = UINT32_MAX;
+  ended.state = MARKET_JOB_COMPLETED;
+  ended.submit = shop.now;
+  ended.start = shop.now;
+  ended.end = shop.now + 1;
+  ended.time_limit_min = 60;
+  ended.user = "root";
+  ended.account = "physics";
+  ended.partition = "main";
+  ended.note = job.note.c_str();
+  ASSERT_TRUE(shop.market().job_ended(ended, shop.now + 1));
+  Answer answer;
+  EXPECT_EQ(shop.run(shop.take(menu, 1), &answer), 0u);
+  EXPECT_NE(answer.text.find("is not known"), std::string::npos) << answer.text;
+}
+
+TEST(Menus, TheNoteKeepsTheRow) {
+  Shop shop;
+  const json menu = shop.menu();
+  const std::string name = menu["menu"].get<std::string>() + ":1";
+  Ask ask = shop.take(menu, 1);
+  const std::uint32_t id = shop.run(ask);
+  ASSERT_NE(id, 0u);
+  shop.step();
+  EXPECT_NE(shop.job(id).note.find("\"quote\":\"" + name + "\""), std::string::npos)
+      << shop.job(id).note;
+}
+
+// A QOS multiplies the price and not what the replica is worth: what is learned is the same.
+TEST(Menus, TeachTheSameInEveryQos) {
+  std::vector<double> learned;
+  for (const char* factor : {"1", "2", "0.5"}) {
+    Shop shop(
+        fmt::format("contracts = {{ floor = \"none\"; rows = 100; }};\n"
+                    "qos = ( {{ name = \"high\"; factor = \"{}\"; }} );\n",
+                    factor));
+    const json menu = shop.menu(8, 3600, R"(,"qos":"high")");
+    ASSERT_TRUE(menu["ok"]) << menu;
+    Ask ask = shop.take(menu, menu["rows"].size());
+    ask.qos = "high";
+    Answer answer;
+    ASSERT_NE(shop.run(ask, &answer), 0u) << answer.text;
+    shop.step();
+    shop.sync();
+    learned.push_back(shop.books().past_bids("cluster", 0, shop.now + 1)->back().value);
+  }
+  // Half a micro-credit of rounding, times two.
+  EXPECT_NEAR(learned[1], learned[0], 1.01e-6);
+  EXPECT_NEAR(learned[2], learned[0], 1.01e-6);
+}
+
 TEST(Menus, AnAuctionHasNone) {
   World world("mechanism = \"tycoon\";\n");
   (void)world.books().deposit("physics", *Money::parse("100"), "", world.now);

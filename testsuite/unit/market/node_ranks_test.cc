@@ -36,6 +36,24 @@ TEST(NodeRanks, FollowTheNodesAndTheSettings) {
   EXPECT_EQ(world.market().ranks_of_nodes(), Ranks());
 }
 
+// What an owner asks for CPUs alone counts as what it makes of the whole node.
+TEST(NodeRanks, CountPricesOfOneTres) {
+  World world(owners("dva"), 4, 4);
+  for (const char* lab : {"lab-a", "lab-b"}) (void)world.books().add_account(lab, "", world.now);
+  world.sync();
+  world.step();
+  world.query(R"({"verb":"ask","token":"t1","nodes":"n2","price":"0","tres":"cpu:0.9"})");
+  world.sync();
+  world.step();
+  EXPECT_EQ(world.market().ranks_of_nodes(), Ranks({1, 2, 0, 1}));
+}
+
+TEST(NodeRanks, AreNoneWhereTheMarketOnlyObserves) {
+  World world("mode = \"observe\";\n" + owners("dva"), 4, 4);
+  world.step();
+  EXPECT_EQ(world.market().ranks_of_nodes(), Ranks());
+}
+
 TEST(NodeRanks, AreNoneWhereAllAskTheSame) {
   World world(
       "mechanism = \"era\"; owners = ( { nodes = \"n[1-4]\"; account = \"lab-a\"; ask = \"0.4\"; } "

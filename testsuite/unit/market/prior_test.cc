@@ -58,6 +58,25 @@ TEST(Prior, RealBidsTakeThePlaceOfAsManyPriorHours) {
   }
 }
 
+// What was refused cost its user nothing, so that one bid for all CPUs must not wipe out the log.
+TEST(Prior, RefusedBidsTakeNobodysPlace) {
+  auto bids = lessons(4 * kWeek, 40, 84);
+  PastBid refused = past_bid(4 * kWeek - kHour, 10'000, false);
+  refused.is_refused = true;
+  bids.push_back(refused);
+  weigh_prior(bids, MarketSettings(), {}, 4 * kWeek);
+  EXPECT_NEAR(weight_of_prior(bids), 0.125, 1e-12);
+}
+
+// How long jobs may run says nothing of how long the log is.
+TEST(Prior, ALongTimeLimitMakesTheLogNoLonger) {
+  auto bids = lessons(4 * kWeek, 0, 0);
+  bids.front().duration = 52 * kWeek;
+  bids.front().tres = {{"cpu", 1}};
+  weigh_prior(bids, MarketSettings(), {}, 4 * kWeek);
+  EXPECT_NEAR(weight_of_prior(bids), 0.25, 1e-12);
+}
+
 TEST(Prior, WithoutPriorBidsNothingChanges) {
   std::vector<PastBid> bids = {past_bid(10, 4, false), past_bid(20, 4, false)};
   const std::vector<PastBid> before = bids;
