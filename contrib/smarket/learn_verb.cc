@@ -12,6 +12,7 @@
 #include "core/sim/account_names.h"
 #include "core/sim/sacct.h"
 #include "core/sim/valuation_models.h"
+#include "core/util/account_name.h"
 #include "core/util/draws.h"
 #include "core/util/seeded_random.h"
 #include "core/util/slurm_time.h"
