@@ -14,7 +14,7 @@ Market::Market(std::string cluster_name, Log log, std::function<void()> wake_boo
     : site_(std::move(cluster_name), std::move(log), std::move(wake_books), role) {}
 
 void Market::update_cluster(const market_cluster_t& told, Time now) {
-  if (told.texts_overwritten && !site_.cluster.texts_overwritten())
+  if (told.texts_overwritten && !site_.cluster.texts_overwritten() && !site_.observes)
     site_.log(LogLevel::kError, kTextsOverwritten);
   if (site_.cluster.update(told)) move_runs();
   site_.accounts.trust_associations(told.associations_enforced);

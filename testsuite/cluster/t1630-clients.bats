@@ -223,7 +223,7 @@ END
   cluster_reset comment no
   refused "*'market: budget=5': this site takes no bids from comments; give --budget, --budget-rate or --value" \
     games -A physics -n 1 -t 1 --comment='market: budget=5' --wrap true
-  refused "*'market: budgte=5': a bid is given with --budget or --value" \
+  refused "*'market: budgte=5': a bid is given with --budget, --budget-rate or --value" \
     games -A physics -n 1 -t 1 --comment='market: budgte=5' --wrap true
   bid games -A physics -n 1 -t 1 --comment='budget=5' --wrap true
   [[ $STATUS -eq 0 && $SAID == "sbatch: market: --comment: 'budget=5' is no bid, so the job goes without one; give --budget, --budget-rate or --value" ]]
