@@ -24,7 +24,8 @@ teardown_file() {
 }
 
 setup() { cluster_adopt; }
-teardown() { cluster_adopt && cluster_cancel_all; }
+# The market sees in its next pass that the nodes are free.
+teardown() { cluster_adopt && cluster_cancel_all && sleep 1; }
 
 of_job() { scontrol show job "$1" -o | grep -oP " $2=\K[^ ]*"; }
 
