@@ -144,31 +144,6 @@ Result<void> Admission::check_window(Request& request, Time begin, Time deadline
   return {};
 }
 
-Result<std::string> Admission::check_account(std::string_view named,
-                                             const market_submission_t& asker, bool& chosen) const {
-  const std::string_view by_default = or_empty(asker.default_account);
-  chosen = named.empty() && by_default.empty();
-  std::string account = lower_case(named.empty() ? by_default : named);
-  if (account.empty()) {
-    const std::vector<std::string> own = accounts_to_spend_from(asker);
-    if (own.empty())
-      return fail(
-          "you are no member of an account with credits: ask for one, or name it with --account");
-    if (own.size() > 1) {
-      std::string names = own.front();
-      for (std::size_t i = 1; i < own.size(); ++i) names += ", " + own[i];
-      return fail(fmt::format("which account pays? Add --account with one of {}", names));
-    }
-    account = own.front();
-  }
-  // First of all, so that nobody finds out which accounts there are.
-  if (!may_spend(account, asker))
-    return fail(fmt::format("you are not a member of account {}", printable(account)));
-  if (!site_.accounts.exists(account))
-    return fail(fmt::format("account {} has no credits here", printable(account)));
-  return account;
-}
-
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   const int given = (submission.budget != nullptr) + (submission.budget_rate != nullptr) +
