@@ -19,6 +19,20 @@ bool cluster_is_market_reservation(const char* name) {
   return !xstrncmp(name, MARKET_RESV_PREFIX, sizeof(MARKET_RESV_PREFIX) - 1);
 }
 
+bool cluster_names_market_reservation(const char* reservations, const char* own) {
+  char *list, *name, *rest = NULL;
+  bool found = false;
+
+  if (!reservations || !xstrcmp(reservations, own)) return false;
+  list = xstrdup(reservations);
+  for (name = strtok_r(list, ",", &rest); name && !found; name = strtok_r(NULL, ",", &rest)) {
+    while (*name == ' ' || *name == '+' || *name == '-') name++;
+    found = cluster_is_market_reservation(name);
+  }
+  xfree(list);
+  return found;
+}
+
 static bool usable(const node_record_t* node) {
   return !IS_NODE_DOWN(node) && !IS_NODE_DRAIN(node) && !IS_NODE_FAIL(node) &&
          !IS_NODE_FUTURE(node);

@@ -31,21 +31,6 @@ static char* default_account(uint32_t uid) {
   return account;
 }
 
-// Whether one of the reservations named is the market's and not the one the job is bound to.
-static bool names_market_reservation(const char* reservations, const char* own) {
-  char *list, *name, *rest = NULL;
-  bool found = false;
-
-  if (!reservations || !xstrcmp(reservations, own)) return false;
-  list = xstrdup(reservations);
-  for (name = strtok_r(list, ",", &rest); name && !found; name = strtok_r(NULL, ",", &rest)) {
-    while (*name == ' ' || *name == '+' || *name == '-') name++;
-    found = cluster_is_market_reservation(name);
-  }
-  xfree(list);
-  return found;
-}
-
 static int refuse_reservation(char** message) {
   message_add(message, "market: reservations named " MARKET_RESV_PREFIX
                        "… hold the place of one accepted job each; "
@@ -257,7 +242,8 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
   arena_t arena = {0};
   int code;
 
-  if (names_market_reservation(request->reservation, NULL)) return refuse_reservation(message);
+  if (cluster_names_market_reservation(request->reservation, NULL))
+    return refuse_reservation(message);
   // Only the market writes its notes on a job, whoever asks.
   if (market_is_note(request->admin_comment)) xfree(request->admin_comment);
   options_read(request->spank_job_env, request->spank_job_env_size, &options);
@@ -380,7 +366,7 @@ static int judge_observed_change(job_desc_msg_t* change, job_record_t* job, uint
 
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
                              char** message) {
-  if (names_market_reservation(change->reservation, job->resv_name))
+  if (cluster_names_market_reservation(change->reservation, job->resv_name))
     return refuse_reservation(message);
   if (imitates_bill(change, job)) {
     message_add(

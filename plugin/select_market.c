@@ -41,7 +41,8 @@ void select_market_close(void) {
   plugin_unload(handle);
   handle = PLUGIN_INVALID_HANDLE;
   cons_tres = (cons_tres_t){0};
-  market_select_set_ranks(NULL, 0);
+  xfree(ranks);  // the nodes may be gone before this plugin
+  rank_count = 0;
 }
 
 static uint64_t first_bits(uint64_t weight) {
@@ -50,6 +51,7 @@ static uint64_t first_bits(uint64_t weight) {
 
 // As Slurm left them.
 static void take_ranks_off(void) {
+  if (!rank_count || !node_record_table_ptr) return;
   for (uint32_t i = 0; i < rank_count && i < (uint32_t)node_record_count; i++) {
     node_record_t* node = node_record_table_ptr[i];
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/config/contracts_section.h"
 #include "core/config/owners_section.h"
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
@@ -18,6 +19,7 @@ namespace {
 using config::Document;
 using config::is_tres;
 using config::is_virtual;
+using config::read_contracts;
 using config::read_owners;
 using config::read_resources;
 using config::Section;
@@ -34,7 +36,6 @@ constexpr double kSteepestPenalty = 1;  // e^168 times as much in a week
 constexpr std::size_t kLongestSeed = 256;
 constexpr const char* kQos = "qos";  // Slurm takes its names without regard to case
 constexpr Time kMostSlots = 100'000;
-constexpr std::uint32_t kMostPairs = 200;  // a menu takes time with their cube
 
 template <class Enum>
 using Name = std::pair<const char*, Enum>;
@@ -214,19 +215,6 @@ void read_factors(Section& section, const char* key, const char* named, const ch
 void read_rates(Section& section, MarketSettings& market) {
   read_factors(section, "rates", "partition", "the name of a partition, each once", market.rates);
   read_factors(section, kQos, "name", "the name of a QOS, each once", market.qos);
-}
-
-void read_contracts(Section& root, MarketSettings& config) {
-  static constexpr std::array<Name<ContractFloor>, 2> kFloors{
-      {{"site", ContractFloor::kSite}, {"none", ContractFloor::kNone}}};
-  auto contracts = root.group("contracts");
-  if (!contracts) return;
-  contracts->choice<ContractFloor>("floor", kFloors, config.contracts.floor);
-  contracts->integer("pairs", 2, kMostPairs, config.contracts.pairs);
-  contracts->integer("rows", 1, kMostPairs, config.contracts.rows);
-  contracts->duration("epoch", kMinute, kDay, config.contracts.epoch);
-  contracts->integer("minimum", 1, 1'000'000, config.contracts.minimum);
-  contracts->refuse_unknown_keys();
 }
 
 void read_dva(Section& root, MarketSettings& config) {

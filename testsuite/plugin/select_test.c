@@ -27,9 +27,9 @@ static int start(void** state) {
 }
 
 static int end(void** state) {
-  ((int (*)(void))symbol(*state, "fini"))();
   FREE_NULL_BITMAP(asked);
-  node_record_table_ptr = NULL;
+  node_record_table_ptr = NULL;  // as at slurmctld's end, where nodes go first
+  ((int (*)(void))symbol(*state, "fini"))();
   node_record_count = 0;
   return 0;
 }
