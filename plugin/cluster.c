@@ -3,6 +3,7 @@
 
 #include "core/face/market.h"
 #include "plugin/convert.h"
+#include "plugin/select_ranks.h"
 
 enum { DAY = 86400, WEEK = 7 * DAY, HOUR = 3600, REPEAT_AHEAD = 8 * DAY, READ_AGAIN = 60 };
 
@@ -17,6 +18,13 @@ void cluster_forget(void) {
 
 bool cluster_is_market_reservation(const char* name) {
   return !xstrncmp(name, MARKET_RESV_PREFIX, sizeof(MARKET_RESV_PREFIX) - 1);
+}
+
+bool cluster_is_place(const char* name) {
+  const char* number = name ? name + sizeof(MARKET_PLACE_PREFIX) - 1 : NULL;
+
+  return name && !xstrncmp(name, MARKET_PLACE_PREFIX, sizeof(MARKET_PLACE_PREFIX) - 1) &&
+         number[0] && strspn(number, "0123456789") == strlen(number);
 }
 
 bool cluster_names_market_reservation(const char* reservations, const char* own) {
@@ -289,9 +297,10 @@ static uint64_t mix_rules(uint64_t digest, const market_partition_rules_t* rules
 
 // FNV-1a over all that the market is told, so that it is told only what changed.
 static uint64_t digest_of(const market_cluster_t* cluster) {
-  uint64_t digest = UINT64_C(14695981039346656037) ^
-                    (cluster->associations_enforced + cluster->preempts_by_tier * 2 +
-                     cluster->preempts_by_qos * 4 + cluster->texts_overwritten * 8);
+  uint64_t digest =
+      UINT64_C(14695981039346656037) ^
+      (cluster->associations_enforced + cluster->preempts_by_tier * 2 +
+       cluster->preempts_by_qos * 4 + cluster->texts_overwritten * 8 + cluster->takes_ranks * 16);
 
   digest = mix_number(digest, cluster->qos_enforced);
   for (uint32_t i = 0; i < cluster->qos_count; i++) digest = mix_text(digest, cluster->qos[i]);
@@ -346,6 +355,7 @@ void cluster_tell_market(time_t now, arena_t* arena) {
   read_preemption(&cluster);
   read_qos(&cluster, arena);
   cluster.texts_overwritten = texts_overwritten();
+  cluster.takes_ranks = select_ranks_taken();
   cluster.associations_enforced = accounting_enforce & ACCOUNTING_ENFORCE_ASSOCS;
   digest = digest_of(&cluster);
   if (digest == told_digest) return;

@@ -21,6 +21,9 @@ uint64_t cluster_default_per_gpu(const part_record_t* part, uint16_t kind);
 // Whether a reservation was made by the market.
 bool cluster_is_market_reservation(const char* name);
 
+// Whether it is the name of a reservation that somebody bought to run jobs in.
+bool cluster_is_place(const char* name);
+
 // Whether one of a comma list of reservations is the market's, and the list not the one the job is
 // bound to (`own`).
 bool cluster_names_market_reservation(const char* reservations, const char* own);

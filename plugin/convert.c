@@ -171,6 +171,18 @@ static bool waits_for_its_own(const job_record_t* job) {
          !xstrncmp(reason, "QOS", 3);
 }
 
+// Whether a limit that it waits for is of CPUs, memory, nodes or the like, and not of numbers of jobs or licenses: a
+// smaller job may pass it.
+static bool waits_for_its_size(const job_record_t* job) {
+  static const char* const sizes[] = {"Cpu", "CPU", "Mem", "Node", "GRES", "Billing"};
+  const char* reason = compat_reason_text(job->state_reason);
+
+  if (!reason || (xstrncmp(reason, "Assoc", 5) && xstrncmp(reason, "QOS", 3))) return false;
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    if (strstr(reason, sizes[i])) return true;
+  return false;
+}
+
 // The limit of the job's array as it is now; the reason that Slurm shows for it may be old.
 static void convert_throttle(const job_record_t* job, market_job_t* out) {
   const job_record_t* base;
@@ -179,6 +191,7 @@ static void convert_throttle(const job_record_t* job, market_job_t* out) {
   base = find_job_record(job->array_job_id);
   if (!base || !base->array_recs) return;
   out->array_throttle = base->array_recs->max_run_tasks;
+  out->array_running = base->array_recs->tot_run_tasks;
   out->array_full = out->array_throttle && base->array_recs->tot_run_tasks >= out->array_throttle;
 }
 
@@ -190,12 +203,15 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .array_job_id = job->array_job_id,
       .array_task_id =
           job->array_job_id && job->array_task_id != NO_VAL ? job->array_task_id : UINT32_MAX,
+      .het_job_id = job->het_job_id,
+      .het_offset = job->het_job_id ? job->het_job_offset : 0,
       .restart = job->restart_cnt,
       .uid = job->user_id,
       .state = convert_state(job->job_state),
       .held = job->priority == 0,
       .held_by_site = job->priority == 0 && job->state_reason != WAIT_HELD_USER,
       .dependent = waits_for_its_own(job),
+      .size_limited = waits_for_its_own(job) && waits_for_its_size(job),
       .dependency_failed = IS_JOB_PENDING(job) && job->state_reason == WAIT_DEP_INVALID,
       .deadline = job->deadline == (time_t)NO_VAL ? 0 : job->deadline,
       .time_limit_min = job->time_limit == NO_VAL ? 0 : job->time_limit,
@@ -204,6 +220,7 @@ static void convert_common(job_record_t* job, arena_t* arena, market_job_t* out)
       .account = job->account,
       .partition = job->partition,
       .qos = job->qos_ptr ? job->qos_ptr->name : NULL,
+      .name = job->name,
       .note = note_of(job),
       .state_desc = job->state_desc,
       .resv_name = job->resv_name,

@@ -116,6 +116,19 @@ const char* eligibility_qos(uint32_t user, const char* account, const char* part
   return name;
 }
 
+const char* eligibility_default_account(uint32_t user, arena_t* arena) {
+  assoc_mgr_lock_t locks = {.user = READ_LOCK};
+  slurmdb_user_rec_t record = {.uid = user};
+  const char* account = NULL;
+
+  assoc_mgr_lock(&locks);
+  if (assoc_mgr_user_list && list_count(assoc_mgr_user_list) &&
+      assoc_mgr_fill_in_user(acct_db_conn, &record, 0, NULL, true) == SLURM_SUCCESS)
+    account = arena_copy(arena, record.default_acct);
+  assoc_mgr_unlock(&locks);
+  return account;
+}
+
 market_accounts_t eligibility_own_accounts(uint32_t user, arena_t* arena) {
   assoc_mgr_lock_t locks = {.assoc = READ_LOCK};
   market_accounts_t own = {0};

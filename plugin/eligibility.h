@@ -27,6 +27,9 @@ bool eligibility_account(uint32_t user, const char* account, const char* partiti
 const char* eligibility_qos(uint32_t user, const char* account, const char* partition,
                             const char* named, bool or_default, arena_t* arena);
 
+// The account Slurm will fill in when the job names none, where the association manager knows it.
+const char* eligibility_default_account(uint32_t user, arena_t* arena);
+
 // The accounts that associations give the user, where Slurm enforces them; none otherwise.
 market_accounts_t eligibility_own_accounts(uint32_t user, arena_t* arena);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // job_submit/market: job request -> submission -> verdict. What the verdict is, the market decides.
 //
-// Slurm calls this also for --test-only and does not say so: nothing may be committed here.
+// Slurm calls this also for --test-only and does not say so: nothing may be committed here. One file
+// although it is long: what a submission and a change of a job go through is read side by side.
 #include "plugin/job_submit_market.h"
 
 #include "core/face/market.h"
@@ -12,23 +13,11 @@
 #include "plugin/message.h"
 #include "plugin/note.h"
 #include "plugin/options.h"
+#include "plugin/place.h"
+#include "src/common/uid.h"
 
 static bool is_operator(uint32_t uid) {
   return validate_operator(uid);
-}
-
-// The account Slurm will fill in when the job names none, where the association manager knows it.
-static char* default_account(uint32_t uid) {
-  assoc_mgr_lock_t locks = {.user = READ_LOCK};
-  slurmdb_user_rec_t user = {.uid = uid};
-  char* account = NULL;
-
-  assoc_mgr_lock(&locks);
-  if (assoc_mgr_user_list && list_count(assoc_mgr_user_list) &&
-      assoc_mgr_fill_in_user(acct_db_conn, &user, 0, NULL, true) == SLURM_SUCCESS)
-    account = xstrdup(user.default_acct);
-  assoc_mgr_unlock(&locks);
-  return account;
 }
 
 static int refuse_reservation(char** message) {
@@ -59,7 +48,9 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
 
   *submission = (market_submission_t){
       .uid = owner(request, uid, operator),
+      .user = uid_to_string_cached(owner(request, uid, operator)),
       .is_operator = operator,
+      .name = request->name,
       .account = request->account,
       .partition = eligibility_partitions(request, arena),
       .time_limit_min = zero_if_unset(request->time_limit),
@@ -67,7 +58,7 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .deadline = no_time_if_unset(request->deadline),
       .array_tasks = convert_array_count(request->array_inx),
       .array_throttle = convert_array_throttle(request->array_inx),
-      .het = request->het_job_offset != NO_VAL,
+      .component = request->het_job_offset == NO_VAL ? 0 : request->het_job_offset + 1,
       .held = request->priority == 0,
       .interactive = !request->script,
       .budget = options->budget,
@@ -75,6 +66,12 @@ static void fill(const job_desc_msg_t* request, uint32_t uid, const bid_options_
       .value = options->value,
       .quote = options->quote,
       .query = options->query,
+      .workload = options->workload,
+      .malleable = options->malleable,
+      .job_class = options->job_class,
+      .work = options->work,
+      .utility = options->utility,
+      .array_budget = options->array_budget,
   };
   convert_requested_size(request, arena, &submission->size);
 }
@@ -97,7 +94,9 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
   if (answer->verdict == MARKET_AGAIN) return EAGAIN;
   if ((accepted || answer->verdict == MARKET_OBSERVED) && answer->note)
     note_submit(request, answer->note);
-  if (accepted) keep_whole_time(request);
+  if (accepted && answer->time_limit_min) request->time_limit = answer->time_limit_min;
+  // Of components that have a least time Slurm makes all limits the shortest one.
+  if (accepted && request->het_job_offset == NO_VAL) keep_whole_time(request);
   if (accepted && answer->account && !request->account) request->account = xstrdup(answer->account);
   if (accepted && answer->partition) {
     xfree(request->partition);
@@ -112,8 +111,8 @@ static int apply(const market_answer_t* answer, job_desc_msg_t* request, char** 
 static const char* forged(const bid_options_t* options) {
   if (options->endless) return "market: the job's SPANK environment is too large";
   if (options->twice)
-    return "market: one of --budget, --budget-rate, --value, --quote came twice in the job's SPANK "
-           "environment";
+    return "market: one of --budget, --budget-rate, --value, --quote, --workload, --malleable, "
+           "--class, --work, --utility, --array-budget came twice in the job's SPANK environment";
   return NULL;
 }
 
@@ -123,10 +122,7 @@ static void fill_accounts(const job_desc_msg_t* request, const bid_options_t* op
   const char* account;
 
   if (!request->account || options->query) {
-    char* by_default = default_account(submission->uid);
-
-    submission->default_account = arena_copy(arena, by_default);
-    xfree(by_default);
+    submission->default_account = eligibility_default_account(submission->uid, arena);
   }
   if (options->query) submission->coordinated = eligibility_coordinated(submission->uid, arena);
   account = request->account ? request->account : submission->default_account;
@@ -205,6 +201,7 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
   market_answer_t answer = {.verdict = MARKET_CLOSED};
   const char* rest;
   char* buffer;
+  bool pays_from_pot = false;
   int code = comment_read(request, options, arena, &rest, message);
 
   if (code) return code;
@@ -218,7 +215,16 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
     // Slurm itself refuses it then, or not.
     if (code) return observed ? SLURM_SUCCESS : code;
   }
-  if (options_any(options)) {
+  // Without a bid it may pay from a pot, unless Slurm will refuse it: then without the market.
+  if (!options_any(options) && market_has_pots(submission.partition)) {
+    char* unsaid = NULL;
+
+    code = check_bid(request, uid, arena, &submission, &unsaid);
+    xfree(unsaid);
+    if (code) submission.user = NULL;
+    pays_from_pot = !code;
+  }
+  if (options_any(options) || pays_from_pot) {
     fill_accounts(request, options, arena, &submission);
     // smarket's questions come with an account that need not be one.
     submission.qos = eligibility_qos(submission.uid, request->account, submission.partition,
@@ -237,12 +243,21 @@ static int judge(job_desc_msg_t* request, uint32_t uid, bid_options_t* options, 
   return code;
 }
 
+static int enter(job_desc_msg_t* request, uint32_t uid, const bid_options_t* options,
+                 char** message) {
+  int code =
+      place_enter(request, owner(request, uid, is_operator(uid)), options_bid(options), message);
+
+  return code == PLACE_UNKNOWN ? refuse_reservation(message) : code;
+}
+
 int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** message) {
   bid_options_t options;
   arena_t arena = {0};
+  bool is_place = cluster_is_place(request->reservation);
   int code;
 
-  if (cluster_names_market_reservation(request->reservation, NULL))
+  if (!is_place && cluster_names_market_reservation(request->reservation, NULL))
     return refuse_reservation(message);
   // Only the market writes its notes on a job, whoever asks.
   if (market_is_note(request->admin_comment)) xfree(request->admin_comment);
@@ -252,7 +267,8 @@ int job_submit_market_submit(job_desc_msg_t* request, uint32_t uid, char** messa
     return ESLURM_ACCOUNTING_POLICY;
   }
   note_drop_forged(request);
-  code = judge(request, uid, &options, &arena, message);
+  code = is_place ? enter(request, uid, &options, message)
+                  : judge(request, uid, &options, &arena, message);
   arena_free(&arena);
   return code;
 }
@@ -321,6 +337,8 @@ static int judge_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
       .deadline = no_time_if_unset(change->deadline),
       .account = change->account,
       .partition = change->partition,
+      .limits_array = change->array_inx && job->array_recs,
+      .array_limit = change->array_inx ? strtoul(change->array_inx, NULL, 10) : 0,
   };
   arena_t arena = {0};
   int code;
@@ -348,7 +366,13 @@ static int judge_unbid_change(job_desc_msg_t* change, job_record_t* job, uint32_
                            .unbid = true,
                            .partition = change->partition};
 
+  if (!asked.partition && job->part_ptr) asked.partition = job->part_ptr->name;
   return ask_about(&asked, change, job, message);
+}
+
+// Slurm keeps back the jobs of a reservation that is over.
+static bool outlives_place(const job_desc_msg_t* change, const job_record_t* job) {
+  return job->state_reason == WAIT_RESV_DELETED && releases(change, job);
 }
 
 // The market is told who changes the job, and is asked nothing but where it goes.
@@ -366,6 +390,7 @@ static int judge_observed_change(job_desc_msg_t* change, job_record_t* job, uint
 
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
                              char** message) {
+  if (market_resizes(job->job_id)) return SLURM_SUCCESS;
   if (cluster_names_market_reservation(change->reservation, job->resv_name))
     return refuse_reservation(message);
   if (imitates_bill(change, job)) {
@@ -379,9 +404,20 @@ int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t
     return ESLURM_NOT_SUPPORTED;
   }
   if (note_is_observed(job)) return judge_observed_change(change, job, uid, message);
+  if (cluster_is_place(job->resv_name) && !is_operator(uid)) {
+    int code = place_keep(change, job, message);
+
+    if (code) return code;
+  }
   if (!note_is_on(job))
-    return change->partition ? judge_unbid_change(change, job, uid, message) : SLURM_SUCCESS;
+    return change->partition || outlives_place(change, job)
+               ? judge_unbid_change(change, job, uid, message)
+               : SLURM_SUCCESS;
   if (change->time_limit != NO_VAL && change->time_min == NO_VAL && job->time_min)
     change->time_min = change->time_limit;  // see keep_whole_time
+  // Nor may its owner have Slurm cut it, and miss a level on purpose.
+  if (change->time_min != NO_VAL && job->deadline && job->deadline != (time_t)NO_VAL &&
+      !is_operator(uid))
+    change->time_min = change->time_limit != NO_VAL ? change->time_limit : job->time_limit;
   return judge_change(change, job, uid, message);
 }

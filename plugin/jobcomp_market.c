@@ -39,6 +39,13 @@ void jobcomp_market_close(void) {
   site_jobcomp = (site_jobcomp_t){0};
 }
 
+// Under the same lock under which Slurm counts one running task less.
+static void limit_array_of(const job_record_t* task, uint32_t limit) {
+  job_record_t* array = find_job_record(task->array_job_id);
+
+  if (array && array->array_recs) array->array_recs->max_run_tasks = limit;
+}
+
 void jobcomp_market_settle(job_record_t* job) {
   market_ended_t texts;
   time_t now = time(NULL);
@@ -50,6 +57,7 @@ void jobcomp_market_settle(job_record_t* job) {
   if (market_job_ended(&ended, now, &texts)) {
     note_write(job, texts.note);
     note_write_bill(job, texts.bill);
+    if (texts.array_limit) limit_array_of(job, texts.array_limit);
   }
   arena_free(&arena);
   market_wake();

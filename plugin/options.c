@@ -31,12 +31,19 @@ void options_read(char* const* environment, uint32_t count, bid_options_t* optio
     keep(variable, "budget_rate", &options->budget_rate, &options->twice);
     keep(variable, "value", &options->value, &options->twice);
     keep(variable, "quote", &options->quote, &options->twice);
+    keep(variable, "class", &options->job_class, &options->twice);
+    keep(variable, "work", &options->work, &options->twice);
     keep(variable, "query", &options->query, &options->twice);
+    keep(variable, "workload", &options->workload, &options->twice);
+    keep(variable, "malleable", &options->malleable, &options->twice);
+    keep(variable, "utility", &options->utility, &options->twice);
+    keep(variable, "array_budget", &options->array_budget, &options->twice);
   }
 }
 
 bool options_bid(const bid_options_t* options) {
-  return options->budget || options->budget_rate || options->value || options->quote;
+  return options->budget || options->budget_rate || options->value || options->quote ||
+         options->job_class || options->work || options->array_budget;
 }
 
 bool options_any(const bid_options_t* options) {

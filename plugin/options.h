@@ -7,6 +7,9 @@
 
 typedef struct bid_options {
   const char *budget, *budget_rate, *value, *quote, *query;  // as given; NULL: not given
+  const char *workload, *malleable;
+  const char *job_class, *work;  // of --class and --work
+  const char *utility, *array_budget;
   bool twice;  // one of them came more than once: somebody wrote the environment by hand
   bool in_closed_comment;  // a bid in --comment while the market is not open
   bool endless;            // the environment has more entries than any client makes

@@ -4,6 +4,8 @@
 #include "plugin/award.h"
 #include "plugin/note.h"
 #include "plugin/reservation.h"
+#include "plugin/resize.h"
+#include "plugin/stop.h"
 
 // How an order ended: why it could not be carried out, and whether the scheduler should look again.
 typedef struct outcome {
@@ -61,12 +63,39 @@ static outcome_t release(job_record_t* job) {
   return done();
 }
 
-static outcome_t award(job_record_t* job, const market_order_t* order, time_t now) {
-  const char* why = award_give(job, order->text, order->number, now);
+static job_size_t size_in(const market_order_t* order) {
+  return (job_size_t){.tasks = order->tasks,
+                      .cpus = order->cpus,
+                      .minutes = order->time_limit_min,
+                      .memory_mb = order->mem_per_node_mb};
+}
 
-  if (why) return result(why);
+// A job that does not get the nodes has the size that it had, and does not start in it: what it was
+// awarded before is not its any more.
+static outcome_t award(job_record_t* job, const market_order_t* order, time_t now) {
+  job_size_t size = size_in(order), before = {0};
+  const char* why;
+
+  if (size.tasks && job->details) before = resize_size_of(job);
+  why = resize_job(job, &size);
+  if (!why) why = award_give(job, order->text, order->number, now);
+  if (why) {
+    resize_job(job, &before);
+    if (job->priority) hold(job, NULL);
+    return result(why);
+  }
   release(job);
+  // A limit that kept it from starting may not keep it in this size; Slurm looks again.
+  if (size.tasks) job->state_reason = WAIT_NO_REASON;
   return done();
+}
+
+static outcome_t take_award(job_record_t* job, const market_order_t* order) {
+  job_size_t size = size_in(order);
+  const char* why = resize_job(job, &size);
+
+  if (!why) why = award_require(job, order->text, order->number);
+  return result(why);
 }
 
 static outcome_t unbind(job_record_t* job) {
@@ -103,6 +132,14 @@ static outcome_t split(job_record_t* job) {
   return done();
 }
 
+// The record stands for all tasks that wait; Slurm starts them in a row up to the limit.
+static outcome_t limit_array(job_record_t* job, uint32_t limit) {
+  if (!job->array_recs) return result("it is no array");
+  if (job->array_recs->max_run_tasks == limit) return nothing_to_do();
+  job->array_recs->max_run_tasks = limit;
+  return done();
+}
+
 static outcome_t set_note(job_record_t* job, const char* text) {
   note_write(job, text);
   return nothing_to_do();
@@ -116,6 +153,15 @@ static outcome_t set_bill(job_record_t* job, const char* text) {
 static outcome_t set_reason(job_record_t* job, const char* text) {
   if (IS_JOB_PENDING(job)) set_text(&job->state_desc, text);
   return nothing_to_do();
+}
+
+// Who asks is Slurm's own user: the job's owner owes nothing for it.
+static outcome_t cancel(job_record_t* job) {
+  int code;
+
+  if (IS_JOB_FINISHED(job)) return nothing_to_do();
+  code = job_signal(job, SIGKILL, 0, slurm_conf.slurm_user_id, false);
+  return result(code == SLURM_SUCCESS ? NULL : slurm_strerror(code));
 }
 
 static outcome_t for_job(const market_order_t* order, time_t now) {
@@ -144,8 +190,18 @@ static outcome_t for_job(const market_order_t* order, time_t now) {
       return set_reason(job, order->text);
     case MARKET_AWARD:
       return award(job, order, now);
+    case MARKET_SET_ARRAY_LIMIT:
+      return limit_array(job, order->number);
     case MARKET_TAKE_AWARD:
-      return result(award_require(job, order->text, order->number));
+      return take_award(job, order);
+    case MARKET_SUSPEND:
+      return result(stop_suspend(job));
+    case MARKET_RESUME:
+      return result(stop_resume(job));
+    case MARKET_REQUEUE:
+      return result(stop_requeue(job));
+    case MARKET_CANCEL:
+      return cancel(job);
     default:
       return result("not an order");
   }
@@ -158,7 +214,7 @@ static outcome_t carry_out(const market_order_t* order, time_t now) {
     case MARKET_EXTEND:
       return result(reservation_extend(order->name, order->end));
     case MARKET_UNRESERVE:
-      return result(reservation_delete(order->name));
+      return result(reservation_delete(order->name, order->job_id != 0));
     default:
       return for_job(order, now);
   }

@@ -166,20 +166,27 @@ static bool is_right(const slurmctld_resv_t* resv, const market_order_t* order,
 }
 
 static const char* create_at(const market_order_t* order, place_t* place, time_t start) {
+  bool is_place = cluster_is_place(order->name);
   resv_desc_msg_t wish;
   slurmctld_resv_t* resv;
   int code;
 
   slurm_init_resv_desc_msg(&wish);
   wish.name = xstrdup(order->name);
-  wish.users = user_name(order->uid);
+  if (is_place && order->account && order->account[0])
+    wish.accounts = xstrdup(order->account);
+  else
+    wish.users = user_name(order->uid);
   wish.node_list = bitmap2node_name(place->nodes);
   wish.start_time = start;
   wish.end_time = order->end;
-  wish.flags = RESERVE_FLAG_IGN_JOBS | RESERVE_FLAG_OVERLAP | RESERVE_FLAG_NO_HOLD_JOBS;
+  wish.flags = RESERVE_FLAG_IGN_JOBS | RESERVE_FLAG_OVERLAP;
+  // A bid goes on without its reservation; a job in a place that was bought does not.
+  if (!is_place) wish.flags |= RESERVE_FLAG_NO_HOLD_JOBS;
   code = compat_create_reservation(&wish);
   xfree(wish.name);
   xfree(wish.users);
+  xfree(wish.accounts);
   xfree(wish.node_list);
   if (code != SLURM_SUCCESS) return slurm_strerror(code);
 
@@ -189,7 +196,7 @@ static const char* create_at(const market_order_t* order, place_t* place, time_t
   if (!place->whole_nodes) narrow_to_cores(resv, place);
   compat_record_reservation(resv);
   if (is_right(resv, order, place)) return NULL;
-  reservation_delete(order->name);
+  reservation_delete(order->name, true);
   return "Slurm made another reservation than asked";
 }
 
@@ -247,13 +254,42 @@ static void unbind_jobs_of(const slurmctld_resv_t* resv) {
   list_iterator_destroy(each);
 }
 
-const char* reservation_delete(const char* name) {
+// Jobs in a place that was bought end with it: outside it they would run for nothing.
+static void end_jobs_of(const slurmctld_resv_t* resv) {
+  list_itr_t* each = list_iterator_create(job_list);
+  job_record_t* job;
+
+  while ((job = list_next(each)))
+    if (!IS_JOB_FINISHED(job) && (job->resv_ptr == resv || !xstrcmp(job->resv_name, resv->name)))
+      job_signal(job, SIGKILL, 0, slurm_conf.slurm_user_id, false);
+  list_iterator_destroy(each);
+}
+
+// Slurm looks for the reservation by its name again.
+static void loosen_jobs_of(const slurmctld_resv_t* resv) {
+  list_itr_t* each = list_iterator_create(job_list);
+  job_record_t* job;
+
+  while ((job = list_next(each))) {
+    if (job->resv_ptr != resv) continue;
+    job->resv_id = 0;
+    job->resv_ptr = NULL;
+  }
+  list_iterator_destroy(each);
+}
+
+const char* reservation_delete(const char* name, bool moves) {
   slurmctld_resv_t* resv = find(name);
   reservation_name_msg_t which = {.name = (char*)name};
   int code;
 
   if (!resv) return NULL;
-  unbind_jobs_of(resv);
+  if (!cluster_is_place(name))
+    unbind_jobs_of(resv);
+  else if (moves)
+    loosen_jobs_of(resv);
+  else
+    end_jobs_of(resv);
   code = delete_resv(&which);
   return code == SLURM_SUCCESS ? NULL : slurm_strerror(code);
 }

@@ -16,9 +16,10 @@ const char* reservation_create(const market_order_t* order, time_t now);
 // Moves the end of the reservation.
 const char* reservation_extend(const char* name, time_t end);
 
-// Deletes the reservation; jobs bound to it stay in the queue or go on running. No such reservation
-// is no failure.
-const char* reservation_delete(const char* name);
+// Deletes the reservation; jobs bound to it stay in the queue or go on running. Those of a place that was
+// bought end with it, unless it `moves`: then they keep its name, under which it comes again at once. No
+// such reservation is no failure.
+const char* reservation_delete(const char* name, bool moves);
 
 // Binds a pending job to the reservation.
 const char* reservation_bind(job_record_t* job, const char* name);

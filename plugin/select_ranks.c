@@ -29,10 +29,26 @@ static set_ranks_t find(void) {
   return found;
 }
 
+// Where the network decides Slurm looks for nodes below the switches of those that come first, and finds
+// none where these alone have no room: a job would wait that starts elsewhere.
+static bool network_decides(void) {
+  static const char* const flat[] = {"topology/none", "topology/default", "topology/flat"};
+  const char* plugin = slurm_conf.topology_plugin;
+
+  if (!plugin || !*plugin) return false;
+  for (size_t i = 0; i < sizeof(flat) / sizeof(*flat); i++)
+    if (!xstrcmp(plugin, flat[i])) return false;
+  return true;
+}
+
+bool select_ranks_taken(void) {
+  return !xstrcmp(slurm_conf.select_type, type) && !network_decides() && find();
+}
+
 void select_ranks_tell(const uint16_t* ranks, uint32_t count) {
   set_ranks_t set_ranks;
 
   if (xstrcmp(slurm_conf.select_type, type)) return;
   set_ranks = find();
-  if (set_ranks) set_ranks(ranks, count);
+  if (set_ranks) set_ranks(ranks, network_decides() ? 0 : count);
 }

@@ -15,8 +15,15 @@ static const char* const option_variables[OPTIONS] = {
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget_rate",
     "SLURM_SPANK__SLURM_SPANK_OPTION_market_value"};
-// A row of a menu is for one job: no variable of the user's names it.
-static const char* const quote_variable = "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote";
+// A row of a menu and the work of a job are of one job: no variable of the user's names them, nor its
+// class.
+static const char* const own_variables[] = {"SLURM_SPANK__SLURM_SPANK_OPTION_market_quote",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_workload",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_malleable",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_class",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_work",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_utility",
+                                            "SLURM_SPANK__SLURM_SPANK_OPTION_market_array_budget"};
 static const char* const programs[PROGRAMS] = {"sbatch", "salloc", "srun"};
 static const char* const prefixes[PROGRAMS] = {"SBATCH", "SALLOC", "SLURM"};
 
@@ -25,7 +32,8 @@ static const char* const prefixes[PROGRAMS] = {"SBATCH", "SALLOC", "SLURM"};
 static void forget_outer_bid(void) {
   if (!getenv("SLURM_JOB_ID")) return;
   for (int option = 0; option < OPTIONS; option++) unsetenv(option_variables[option]);
-  unsetenv(quote_variable);
+  for (size_t i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++)
+    unsetenv(own_variables[i]);
 }
 
 static void read_variable(const char* prefix, int option) {

@@ -62,14 +62,15 @@ Result<nlohmann::json> ask_books(const nlohmann::json& question) {
 }
 
 Result<nlohmann::json> change_books(nlohmann::json request) {
-  request["token"] = made_up_token();
+  if (!request.contains("token")) request["token"] = made_up_token();
   for (Pauses pauses; !pauses.over(); pauses.wait()) {
     auto answer = ask_market(request);
     if (!answer || !answer->value("waits", false)) return answer;
   }
-  return fail(
-      "the market is busy: it did not say in time whether that was written; look before you try "
-      "again");
+  return fail(fmt::format(
+      "the market is busy: it did not say in time whether that was written as {}; look before you "
+      "try again",
+      request.at("token").get<std::string>()));
 }
 
 }  // namespace market::client

@@ -12,8 +12,8 @@ namespace market::client {
 /// with that.
 Result<nlohmann::json> ask_books(const nlohmann::json& question);
 
-/// Sends a request for a change of the books, under a token that is made up here and added to it,
-/// until the ledger has answered; the same token changes nothing twice.
+/// Sends a request for a change of the books, under its token or one that is made up here and added to
+/// it, until the ledger has answered; the same token changes nothing twice.
 Result<nlohmann::json> change_books(nlohmann::json request);
 
 }  // namespace market::client

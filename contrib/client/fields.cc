@@ -59,7 +59,10 @@ Result<Column> parse_column(std::string_view item) {
 
 }  // namespace
 
+// As sacct writes it: 12_3 is a task of an array, 12+1 a component of a heterogeneous job.
 std::string job_id_text(const Segment& run) {
+  if (run.is_component())
+    return fmt::format("{}+{}", run.array_job_id, run.array_task_id & ~ledger::kComponent);
   return run.array_job_id == 0 ? fmt::to_string(run.key.job_id)
                                : fmt::format("{}_{}", run.array_job_id, run.array_task_id);
 }

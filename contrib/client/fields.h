@@ -39,7 +39,7 @@ struct Column {
 /// Fails naming the field.
 Result<std::vector<Column>> parse_format(const std::string& format);
 
-/// "12_3" for a task of an array, else "12".
+/// "12_3" for a task of an array, "12+1" for a component of a heterogeneous job, else "12".
 std::string job_id_text(const ledger::Segment& run);
 
 /// Sums over runs.

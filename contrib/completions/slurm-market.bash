@@ -33,13 +33,14 @@ _slurm_market_values() {
     -A | --account | --accounts | balance | show | deposit | withdraw | transfer | statement)
       "${SMARKET:-smarket}" balance --json 2>/dev/null | grep -o '"account": "[^"]*' | cut -d'"' -f4
       ;;
+    --class) "${SMARKET:-smarket}" show classes --json 2>/dev/null | grep -o '"class": "[^"]*' | cut -d'"' -f4 | sort -u ;;
     -p | -r | --partition) sinfo -h -o %R 2>/dev/null ;;
     -s | --state)
-      printf '%s\n' BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED TIMEOUT VOIDED
+      printf '%s\n' BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REQUEUED TIMEOUT UNUSED VOIDED
       ;;
     -o | --format) sbill --helpformat 2>/dev/null ;;
     ask) sinfo -h -N -o %N 2>/dev/null | sort -u ;;
-    why | rebid) squeue -h --me -o %i 2>/dev/null ;;
+    --cancel | why | rebid) squeue -h --me -o %i 2>/dev/null ;;
   esac
 }
 

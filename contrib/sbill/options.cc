@@ -25,7 +25,7 @@ constexpr const char* kFooter =
     "11/30, 18:00, noon, now-7days. See sbill(1).";
 constexpr const char* kMonthAllowed = "a month such as 2026-11";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kStates = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kStates = {{
     {"BF", "BOOT_FAIL"},
     {"CA", "CANCELLED"},
     {"CD", "COMPLETED"},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kStates 
     {"PR", "PREEMPTED"},
     {"RQ", "REQUEUED"},
     {"TO", "TIMEOUT"},
+    {"", "UNUSED"},
     {"", "VOIDED"},
 }};
 
@@ -87,22 +88,24 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+constexpr const char* kJobIds =
+    "job ids such as 12 or, for a task of an array, 12_3, for a component of a heterogeneous job, "
+    "12+1, separated by commas";
+
 std::optional<Stop> read_jobs(const std::string& list, Options& options) {
   for (const std::string& item : split(list)) {
-    const std::size_t bar = item.find('_');
+    const std::size_t bar = item.find_first_of("_+");
     std::uint32_t job = 0;
     if (!read_number(std::string_view(item).substr(0, bar), job) || job == 0) {
-      return wrong("--jobs", item,
-                   "job ids such as 12 or, for a task of an array, 12_3, separated by commas");
+      return wrong("--jobs", item, kJobIds);
     }
     options.filter.jobs.push_back(job);
     if (bar == std::string::npos) continue;
     std::uint32_t task = 0;
     if (!read_number(std::string_view(item).substr(bar + 1), task)) {
-      return wrong("--jobs", item,
-                   "job ids such as 12 or, for a task of an array, 12_3, separated by commas");
+      return wrong("--jobs", item, kJobIds);
     }
-    options.tasks.emplace_back(job, task);
+    options.tasks.emplace_back(job, item[bar] == '+' ? ledger::kComponent | task : task);
   }
   return std::nullopt;
 }

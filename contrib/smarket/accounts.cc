@@ -49,7 +49,7 @@ Result<std::vector<Shown>> read_accounts(const Ledger& books,
     if (!wanted(account)) continue;
     shown.push_back({account, Money()});
     for (const ledger::Segment& segment : *segments) {
-      if (segment.account != account.balance.account) continue;
+      if (ledger::paying_account(segment.account) != account.balance.account) continue;
       shown.back().used_this_month += segment.charged - segment.refunded;
     }
   }

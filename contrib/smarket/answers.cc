@@ -122,6 +122,27 @@ std::string posted_prices(const Json& prices, Time now) {
                                     text_at(prices, "floor"), text_at(prices, "cap"));
 }
 
+/// What a host with pots tells of its goods: nothing of single bids.
+std::string goods_prices(const Json& prices) {
+  Table table({{"GOOD", false},
+               {"CAPACITY", true},
+               {"HELD", true},
+               {"SPENT/HOUR", true},
+               {"PRICE/HOUR", true},
+               {"POTS", true}});
+  for (const Json& good : prices.at("goods"))
+    table.add({text_at(good, "tres"), number_text(good.value("capacity", 0.0)),
+               number_text(good.value("held", 0.0)),
+               number_text(good.value("spent_rate", 0.0) * 3600),
+               good.contains("price") ? number_text(good.value("price", 0.0)) : "-",
+               fmt::to_string(good.value("pots", 0))});
+  return table.text() +
+         fmt::format(
+             "{}; price: what one of them costs for an hour now, on average over the runs; "
+             "smarket fund HOST CREDITS takes part.\n",
+             text_at(prices, "rule"));
+}
+
 std::string auction_prices(const Json& prices) {
   Table table({{"BIDS", true}, {"LEVEL", true}, {"SPENT/HOUR", true}});
   table.add({fmt::to_string(prices.value("live", 0)), rate_at(prices, "level"),
@@ -134,6 +155,7 @@ std::string auction_prices(const Json& prices) {
 }
 
 std::string prices_text(const Json& prices, Time now) {
+  if (prices.contains("goods")) return goods_prices(prices);
   return prices.contains("live") ? auction_prices(prices) : posted_prices(prices, now);
 }
 
@@ -179,6 +201,24 @@ int show_answer(const Common& common, const Result<Json>& answer) {
 
 int show_quotes(const Common& common, const Result<Json>& answer) {
   return show_each(common, answer, quote_text);
+}
+
+int show_held(const Common& common, const Result<Json>& answer) {
+  if (!answer) return complain(answer.error());
+  if (common.json) {
+    print_json(*answer);
+    return kSuccess;
+  }
+  const Time now = std::time(nullptr);
+  const std::string id = text_at(*answer, "quote");
+  fmt::print(
+      "quote {}: {} ({}), starts by {}, done by {}; held until {}.\n"
+      "Take it with the same options: sbatch --quote={} …\n",
+      id, amount_text(money_at(*answer, "price")), text_at(*answer, "account"),
+      format_time_short(time_at(*answer, "start"), now),
+      format_time_short(time_at(*answer, "completes"), now),
+      format_time_short(time_at(*answer, "good_until"), now), id);
+  return kSuccess;
 }
 
 int show_menu(const Common& common, const Result<Json>& answer, const std::string& svg) {

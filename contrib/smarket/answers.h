@@ -15,6 +15,8 @@ using client::ask_market;
 int show_answer(const Common& common, const Result<nlohmann::json>& answer);
 /// Prints what a job would cost, in each of the partitions that were named.
 int show_quotes(const Common& common, const Result<nlohmann::json>& answer);
+/// Prints a price that is held.
+int show_held(const Common& common, const Result<nlohmann::json>& answer);
 /// Prints a menu, and writes a picture of it into the file `svg`, unless that is "".
 int show_menu(const Common& common, const Result<nlohmann::json>& answer, const std::string& svg);
 /// Prints the prices of each of the partitions that were named.

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "contrib/smarket/finding.h"
 #include "contrib/smarket/locate.h"
 #include "contrib/smarket/verbs.h"
+#include "core/mechanism/tycoon_receipt.h"
+#include "core/util/hex.h"
 #include "core/util/own_file.h"
 #include "core/words/phrases.h"
 
@@ -110,6 +113,20 @@ Finding check_books(const Common& common) {
           fmt::format("{}; {}", totals, fmt::join(report->faults, "; "))};
 }
 
+/// The public key of this cluster, for bank.trusts of others.
+std::optional<Finding> check_bank(const Common& common) {
+  const auto config = find_config(common);
+  if (!config || config->bank.key_file.empty()) return std::nullopt;
+  const std::string& path = config->bank.key_file;
+  if (is_closed_to_us(path))
+    return Finding{"bank", Verdict::kSkipped, path + ": only its owner and root may read it"};
+  const auto seed = read_key_file(path, slurm_user(common));
+  if (!seed) return Finding{"bank", Verdict::kFault, seed.error().text};
+  const auto key = tycoon::BankKey::from_seed(*seed);
+  if (!key) return Finding{"bank", Verdict::kFault, key.error().text};
+  return Finding{"bank", Verdict::kOk, "public key " + hex_of(key->public_key())};
+}
+
 // What slurmctld's market says of itself, and of settings with which it cannot keep promises.
 std::vector<Finding> check_market() {
   const auto answer = ask_market({{"verb", "status"}});
@@ -121,6 +138,8 @@ std::vector<Finding> check_market() {
   const bool in_force = !answer->value("config_refused", false);
   std::vector<Finding> findings{
       {"market", answer->value("usable", true) && in_force ? Verdict::kOk : Verdict::kFault, line}};
+  if (answer->contains("nodes"))
+    findings.push_back({"nodes", Verdict::kOk, answer->at("nodes").get<std::string>()});
   for (const auto& warning : answer->value("warnings", nlohmann::json::array()))
     findings.push_back({"slurm.conf", Verdict::kWarning, warning.get<std::string>()});
   return findings;
@@ -130,6 +149,7 @@ std::vector<Finding> check_market() {
 
 int check(const Common& common) {
   std::vector<Finding> findings{check_config(common), check_books(common)};
+  if (auto bank = check_bank(common)) findings.push_back(std::move(*bank));
   for (Finding& finding : check_market()) findings.push_back(std::move(finding));
   for (Finding& finding : check_records(common)) findings.push_back(std::move(finding));
   bool faulty = false;

@@ -115,7 +115,9 @@ Finding check_charges(const ledger::Ledger& books, const std::string& cluster) {
   recent.until = now - kUnwritten;
   auto runs = books.segments(recent);
   if (!runs) return {"charges", Verdict::kFault, runs.error().text};
-  std::erase_if(*runs, [&](const ledger::Segment& run) { return run.key.cluster != cluster; });
+  std::erase_if(*runs, [&](const ledger::Segment& run) {
+    return run.key.cluster != cluster || run.state == "UNUSED";  // which Slurm does not know
+  });
   const bool has_database = has_slurmdbd();
   const auto slurm = has_database ? runs_in_slurmdbd(cluster, now - kRecent) : jobs_in_slurmctld();
   if (!slurm) return {"charges", Verdict::kSkipped, slurm.error().text};

@@ -198,8 +198,9 @@ int forget(const Common& common, const std::string& cluster) {
 }  // namespace
 
 int learn(const Common& common, const LearnArguments& arguments) {
-  if (arguments.clear == !arguments.sacct.empty())
-    return complain({"learn: give --sacct=FILE, or --clear"});
+  const int given = arguments.clear + !arguments.sacct.empty() + !arguments.forget.empty();
+  if (given != 1) return complain({"learn: give one of --sacct=FILE, --clear and --forget=NAME"});
+  if (!arguments.forget.empty()) return forget_utility(common, arguments.forget);
   const std::string cluster =
       arguments.cluster.empty() ? cluster_name(common) : lower_case(arguments.cluster);
   if (arguments.clear) return forget(common, cluster);

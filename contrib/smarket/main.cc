@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The command line of smarket: verbs and their options. What they do is in one file for each.
+// The command line of smarket: verbs and their options. What they do is in one file for each. One file
+// although it is long: who looks for an option finds all of them in the order of --help.
 #include <CLI/CLI.hpp>
 #include <functional>
 
@@ -21,9 +22,13 @@ struct CommandLine {
   QuoteArguments quote;
   MenuArguments menu;
   RebidArguments rebid;
+  SubmitArguments submit;
+  ReserveArguments reserve;
   LearnArguments learn;
   ObservedArguments observed;
   AskArguments ask;
+  IncomeArguments income;
+  FundArguments fund;
   SimulateArguments simulate;
   std::string name, job, partition, since, mechanism, file = "-";
   std::function<int()> run;
@@ -61,6 +66,24 @@ void add_account_verbs(CLI::App& app, CommandLine& line) {
   add_note(add, line.account.note, "What it is for");
   choose(add, line, [&line] { return account_add(line.common, line.account); });
 
+  CLI::App* income = add_verb(*account, "income", "Pay an account an income from now on");
+  income->add_option("NAME", line.income.account, "The account")->required();
+  income->add_option("CREDITS", line.income.credits, "For each --per; 0 ends it")->required();
+  income->add_option("--per", line.income.per, "A duration, such as 1-0 for a day")->required();
+  income->add_option("--until", line.income.until, "When it ends by itself");
+  choose(income, line, [&line] { return account_income(line.common, line.income); });
+
+  CLI::App* collect = add_verb(*account, "collect", "Return what the cluster took in");
+  add_note(collect, line.money.note, "Why, for the statement");
+  choose(collect, line, [&line] { return account_collect(line.common, line.money.note); });
+
+  CLI::App* join =
+      add_verb(*account, "join", "Who brings nodes gets an allotment, and what they earn");
+  join->add_option("NAME", line.income.account, "The account")->required();
+  join->add_option("--allotment", line.income.credits, "Credits out of the treasury, once");
+  join->add_option("--nodes", line.income.nodes, "The nodes it brings, such as n[01-04]; or none");
+  choose(join, line, [&line] { return account_join(line.common, line.income); });
+
   CLI::App* list = add_verb(*account, "list", "All accounts that you may see");
   choose(list, line, [&line] { return account_list(line.common); });
 
@@ -90,8 +113,15 @@ void add_money_verbs(CLI::App& app, CommandLine& line) {
 
   CLI::App* transfer_verb = add_verb(app, "transfer", "Move credits between accounts");
   transfer_verb->add_option("FROM", line.money.account, "The account that pays")->required();
-  transfer_verb->add_option("TO", line.money.to, "The account that gets them")->required();
+  transfer_verb
+      ->add_option("TO", line.money.to,
+                   "The account that gets them; with --receipt CLUSTER:HOST/USER")
+      ->required();
   add_rest(transfer_verb);
+  transfer_verb->add_flag("--receipt", line.money.receipt,
+                          "To another cluster: write the receipt that is presented there");
+  transfer_verb->add_option("--again", line.money.again,
+                            "With --receipt: write the one of this identity once more");
   choose(transfer_verb, line, [&line] { return transfer(line.common, line.money); });
 
   CLI::App* refund_verb = add_verb(app, "refund", "Give back part of what a job was charged");
@@ -133,28 +163,69 @@ void add_job_options(CLI::App* verb, QuoteArguments& job) {
   verb->add_option("-q,--qos", job.qos, "QOS")->envname("SBATCH_QOS");
   verb->add_option("-A,--account", job.account, "Account")->envname("SBATCH_ACCOUNT");
   verb->add_option("--deadline", job.deadline, "To be done by this time");
+  verb->add_option("--class", job.job_class, "Class of the job, of those of smarket show classes");
+  verb->add_option("--work", job.work, "Units of work of a recurrent class");
+  verb->add_option("SCRIPT", job.script,
+                   "A batch script: its #SBATCH lines tell what is not given here");
 }
 
 void add_menu_verb(CLI::App& app, CommandLine& line) {
   constexpr std::int64_t kMostRows = 200;
   CLI::App* verb = add_verb(app, "menu", "By when a job can be done at which price");
   add_job_options(verb, line.menu.job);
-  verb->add_option("--budget", line.menu.budget,
+  verb->add_option("--budget", line.menu.job.budget,
                    "What the job is worth, by --deadline if that is given");
-  verb->add_option("--value", line.menu.value, "What it is worth, as MAX:DROP:ZERO");
+  verb->add_option("--value", line.menu.job.value, "What it is worth, as MAX:DROP:ZERO");
   verb->add_option("--rows", line.menu.rows, "So many rows at most")
       ->check(CLI::Range(std::int64_t{1}, kMostRows));
   verb->add_option("--svg", line.menu.svg, "Write a picture of the menu into this file");
   choose(verb, line, [&line] { return menu(line.common, line.menu); });
 }
 
+void add_submit_verb(CLI::App& app, CommandLine& line) {
+  CLI::App* verb = add_verb(app, "submit", "Submit several jobs for one price, or none of them");
+  verb->add_flag("--all", line.submit.all, "All of them or none")->required();
+  verb->add_option("--budget", line.submit.budget, "What all of them are worth, in credits")
+      ->required();
+  verb->add_option("--deadline", line.submit.deadline,
+                   "By when those must be done that name no deadline of their own");
+  verb->add_option("--file", line.submit.file,
+                   "A list: on each line what follows sbatch, after=K before it where wanted");
+  verb->add_option("SCRIPT", line.submit.scripts, "Batch scripts, after --");
+  choose(verb, line, [&line] { return submit(line.common, line.submit); });
+}
+
+void add_reserve_verb(CLI::App& app, CommandLine& line) {
+  CLI::App* verb = add_verb(app, "reserve", "Buy a place now and run jobs in it later");
+  ReserveArguments& wanted = line.reserve;
+  add_size_options(verb, wanted.job.size);
+  verb->add_option("-t,--time", wanted.job.time_limit, "For so long");
+  verb->add_option("-p,--partition", wanted.job.partition, "Partition")
+      ->envname("SBATCH_PARTITION");
+  verb->add_option("-q,--qos", wanted.job.qos, "QOS")->envname("SBATCH_QOS");
+  verb->add_option("-A,--account", wanted.job.account, "Who pays")->envname("SBATCH_ACCOUNT");
+  verb->add_option("-b,--begin", wanted.job.begin, "Not before this time");
+  verb->add_option("--deadline", wanted.job.deadline, "To be over by this time");
+  verb->add_option("--budget", wanted.job.budget, "What it is worth, in credits");
+  verb->add_option("--name", wanted.name, "What the job that stands for it is called");
+  verb->add_option("--accounts", wanted.accounts,
+                   "Who may run jobs in it: these accounts, instead of its owner alone");
+  verb->add_option("--cancel", wanted.cancel, "Give this one back, such as r17");
+  verb->add_flag("--list", wanted.list, "What is reserved");
+  choose(verb, line, [&line] { return reserve(line.common, line.reserve); });
+}
+
 void add_market_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* quote_verb = add_verb(app, "quote", "What a job would cost, and when it would run");
   add_job_options(quote_verb, line.quote);
   quote_verb->add_option("-b,--begin", line.quote.begin, "Not before this time");
+  quote_verb->add_flag("--hold", line.quote.hold,
+                       "Keep the cheapest start and its price for a while, with a lien");
   choose(quote_verb, line, [&line] { return quote(line.common, line.quote); });
 
   add_menu_verb(app, line);
+  add_submit_verb(app, line);
+  add_reserve_verb(app, line);
 
   CLI::App* why_verb = add_verb(app, "why", "Why a job waits, and what it costs");
   why_verb->add_option("JOBID", line.job, "The job, or ARRAY_TASK")->required();
@@ -170,6 +241,18 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   CLI::App* show_markets_verb =
       add_verb(*show, "markets", "The markets, their rules, partitions and price levels");
   choose(show_markets_verb, line, [&line] { return show_markets(line.common); });
+
+  CLI::App* show_classes_verb =
+      add_verb(*show, "classes", "The classes of jobs that menus are made for");
+  choose(show_classes_verb, line, [&line] { return show_classes(line.common); });
+
+  CLI::App* utility =
+      add_verb(*show, "utility", "What was learned of the utility of your jobs, by their names");
+  utility->add_option("NAME", line.name, "Of jobs of this name alone");
+  choose(utility, line, [&line] { return show_utility(line.common, line.name); });
+
+  CLI::App* plan = add_verb(*show, "plan", "What should run now, with which TRES (operators)");
+  choose(plan, line, [&line] { return show_plan(line.common); });
 
   CLI::App* observed =
       add_verb(*show, "observed", "What markets that only observe would have done, by account");
@@ -198,6 +281,35 @@ void add_market_verbs(CLI::App& app, CommandLine& line) {
   rebid_verb->add_option("--budget-rate", line.rebid.budget_rate, "New budget, credits an hour");
   rebid_verb->add_option("--value", line.rebid.value, "New value MAX:DROP:ZERO");
   choose(rebid_verb, line, [&line] { return rebid(line.common, line.rebid); });
+}
+
+void add_fund_verb(CLI::App& app, CommandLine& line) {
+  CLI::App* verb = add_verb(app, "fund", "Fund a pot from which your jobs in a partition pay");
+  FundArguments& wanted = line.fund;
+  verb->add_option("HOST", wanted.hosts, "Partitions, comma separated; then CREDITS to put in");
+  verb->add_option("--receipt", wanted.receipt,
+                   "Put in what another cluster paid, by this file; - is standard input");
+  verb->add_option("--interval", wanted.interval, "Spend it over this time of running");
+  verb->add_option("--set-interval", wanted.set_interval,
+                   "Spend what is there over this time of running");
+  verb->add_option("--tres", wanted.tres, "For this TRES instead of cpu, such as gres/gpu");
+  verb->add_option("-A,--account", wanted.account, "The account that pays")
+      ->envname("SBATCH_ACCOUNT");
+  verb->add_option("--user", wanted.user, "Whose pot to close");
+  verb->add_flag("--close", wanted.close, "What is left returns to the account");
+  verb->add_flag("--show", wanted.show, "Your pots");
+  verb->add_flag("--advise", wanted.advise,
+                 "How to spread --rate over HOST:WEIGHT,…; or what --cpus of a HOST need");
+  verb->add_option("--rate", wanted.rate, "Credits a second to spend");
+  verb->add_option("--min-margin", wanted.min_margin, "Least weight that a credit a second buys");
+  verb->add_option("--cpus", wanted.cpus, "So many CPUs of the host");
+  verb->add_option("--confidence", wanted.confidence, "In this part of the last periods");
+  verb->add_flag("--measured", wanted.measured,
+                 "Weights are what a credit brought on the hosts in the last day");
+  verb->add_flag("--apply", wanted.apply, "Set the intervals of your pots by that");
+  verb->add_option("--every", wanted.every, "Again each so many seconds, with --apply")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86400}));
+  choose(verb, line, [&line] { return fund(line.common, line.fund); });
 }
 
 void add_simulate_verb(CLI::App& app, CommandLine& line) {
@@ -257,6 +369,9 @@ void add_learn_verb(CLI::App& app, CommandLine& line) {
   verb->add_option("--seed", wanted.seed, "Of all that is drawn")->capture_default_str();
   verb->add_flag("--strict", wanted.strict, "Refuse a log with bad lines");
   verb->add_flag("--clear", wanted.clear, "Take back what was taught so");
+  verb->add_option(
+      "--forget", wanted.forget,
+      "Forget the runs of your jobs of this name, from which their utility was learned");
   choose(verb, line, [&line] { return learn(line.common, line.learn); });
 }
 
@@ -286,6 +401,7 @@ int main(int argc, char** argv) {
   add_account_verbs(app, line);
   add_money_verbs(app, line);
   add_market_verbs(app, line);
+  add_fund_verb(app, line);
   add_simulate_verb(app, line);
   add_other_verbs(app, line);
   line.run = [&line] { return balance(line.common, ""); };

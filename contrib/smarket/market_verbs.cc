@@ -10,91 +10,52 @@
 
 #include "contrib/smarket/answers.h"
 #include "contrib/smarket/job_name.h"
+#include "contrib/smarket/market_query.h"
+#include "contrib/smarket/menu_text.h"
+#include "contrib/smarket/script_options.h"
 #include "contrib/smarket/verbs.h"
 #include "core/util/slurm_time.h"
+#include "core/words/bid.h"
 #include "core/words/money.h"
 #include "core/words/sigmoid.h"
 
 namespace market::smarket {
 namespace {
 
-nlohmann::json json_of(const SizeOptions& size) {
-  return {{"min_nodes", size.min_nodes},
-          {"max_nodes", size.max_nodes},
-          {"tasks", size.tasks},
-          {"cpus_per_task", size.cpus_per_task},
-          {"tasks_per_node", size.tasks_per_node},
-          {"min_cpus", size.min_cpus},
-          {"cpus_per_node", size.cpus_per_node},
-          {"tasks_per_core", size.tasks_per_core},
-          {"threads_per_core", size.threads_per_core},
-          {"tasks_per_gpu", size.tasks_per_gpu},
-          {"cpus_per_tres", size.cpus_per_tres},
-          {"mem_per_tres", size.mem_per_tres},
-          {"mem_per_node_mb", size.mem_per_node_mb},
-          {"mem_per_cpu_mb", size.mem_per_cpu_mb},
-          {"all_memory", size.all_memory},
-          {"tres_per_job", size.tres_per_job},
-          {"tres_per_node", size.tres_per_node},
-          {"tres_per_socket", size.tres_per_socket},
-          {"tres_per_task", size.tres_per_task},
-          {"req_nodes", size.req_nodes},
-          {"exc_nodes", size.exc_nodes},
-          {"features", size.features},
-          {"exclusive", size.exclusive}};
+/// What is given, completed by the script's #SBATCH lines; what of them is not counted is said.
+Result<QuoteArguments> with_script(QuoteArguments arguments) {
+  if (arguments.script.empty()) return arguments;
+  const auto script = read_script(arguments.script);
+  if (!script) return tl::make_unexpected(script.error());
+  for (const std::string& note : script->notes) fmt::print(stderr, "smarket: {}\n", note);
+  add_script(*script, arguments);
+  return arguments;
 }
 
-/// Times are read here, in the user's zone, as sbatch does; slurmctld gets the instant.
-Result<std::string> instant_of(std::string_view option, std::string_view text) {
-  if (text.empty()) return std::string();
-  const auto time = parse_time(text, std::time(nullptr));
-  if (!time) return fail(fmt::format("{}: {}", option, time.error().text));
-  return fmt::format("uts{}", *time);
-}
-
-/// A time limit in whole minutes, as slurmctld keeps it; 0: the partition's default.
-Result<std::int64_t> time_limit_of(std::string_view text) {
-  constexpr std::int64_t kMinute = 60;
-  if (text.empty()) return std::int64_t{0};
-  const auto seconds = parse_duration(text);
-  if (!seconds) return fail("--time: " + seconds.error().text);
-  if (*seconds == 0) return fail("--time: more than 0 is needed");
-  return (*seconds + kMinute - 1) / kMinute * kMinute;
-}
-
-Result<nlohmann::json> quote_query(const QuoteArguments& arguments) {
-  const auto size = size_options_of(arguments.size);
-  if (!size) return tl::make_unexpected(size.error());
-  const auto time_limit = time_limit_of(arguments.time_limit);
-  if (!time_limit) return tl::make_unexpected(time_limit.error());
-  const auto begin = instant_of("--begin", arguments.begin);
-  if (!begin) return tl::make_unexpected(begin.error());
-  const auto deadline = instant_of("--deadline", arguments.deadline);
-  if (!deadline) return tl::make_unexpected(deadline.error());
-  nlohmann::json query = {{"verb", "quote"},
-                          {"size", json_of(*size)},
-                          {"time_limit_s", *time_limit},
-                          {"begin", *begin},
-                          {"deadline", *deadline},
-                          {"partition", arguments.partition},
-                          {"account", arguments.account}};
-  if (!arguments.qos.empty()) query["qos"] = arguments.qos;
-  return query;
+/// A menu says by when itself: what a script says of that is not counted.
+void drop_window(const QuoteArguments& typed, QuoteArguments& job) {
+  const auto drop = [&](const char* option, const std::string& given, std::string& text) {
+    if (text.empty() || !given.empty()) return;
+    fmt::print(stderr, "smarket: {}: {} is not counted in a menu\n", job.script, option);
+    text.clear();
+  };
+  drop("--begin", typed.begin, job.begin);
+  if (job.budget.empty()) drop("--deadline", typed.deadline, job.deadline);
 }
 
 /// The deadline says by when a budget is owed and leaves the menu as it is.
 Result<nlohmann::json> menu_query(const MenuArguments& arguments) {
-  if (!arguments.budget.empty() && !arguments.value.empty())
+  auto job = with_script(arguments.job);
+  if (!job) return tl::make_unexpected(job.error());
+  drop_window(arguments.job, *job);
+  if (!job->budget.empty() && !job->value.empty())
     return fail("give --budget or --value, not both");
-  if (arguments.budget.empty() && !arguments.job.deadline.empty())
-    return fail("--deadline: only with --budget");
-  auto query = quote_query(arguments.job);
+  if (job->budget.empty() && !job->deadline.empty()) return fail("--deadline: only with --budget");
+  auto query = quote_query(*job);
   if (!query) return query;
   (*query)["verb"] = "menu";
   (*query)["by"] = std::exchange((*query)["deadline"], "");
   (*query)["rows"] = arguments.rows;
-  if (!arguments.budget.empty()) (*query)["budget"] = arguments.budget;
-  if (!arguments.value.empty()) (*query)["value"] = arguments.value;
   return query;
 }
 
@@ -124,7 +85,13 @@ Result<nlohmann::json> rebid_query(const RebidArguments& arguments) {
 }  // namespace
 
 int quote(const Common& common, const QuoteArguments& arguments) {
-  const auto query = quote_query(arguments);
+  const auto job = with_script(arguments);
+  if (!job) return complain(job.error());
+  auto query = quote_query(*job);
+  if (query && arguments.hold) {
+    (*query)["hold"] = true;
+    return show_held(common, ask_market(*query));
+  }
   return query ? show_quotes(common, ask_market(*query)) : complain(query.error());
 }
 
@@ -164,6 +131,55 @@ int show_markets(const Common& common) {
                market.at("mode")});
   }
   fmt::print("{}", table.text());
+  return kSuccess;
+}
+
+int show_classes(const Common& common) {
+  const auto answer = ask_market({{"verb", "classes"}});
+  if (!answer) return complain(answer.error());
+  if (common.json) {
+    print_json(*answer);
+  } else {
+    fmt::print("{}", classes_text(*answer));
+  }
+  return kSuccess;
+}
+
+int show_plan(const Common& common) {
+  const auto answer = ask_market({{"verb", "plan"}});
+  if (!answer) return complain(answer.error());
+  if (common.json) {
+    print_json(*answer);
+    return kSuccess;
+  }
+  const Time now = std::time(nullptr);
+  Table table({{"JOB", true},
+               {"USER", false},
+               {"ACCOUNT", false},
+               {"PARTITION", false},
+               {"STATE", false},
+               {"UNTIL", false},
+               {"NODES", false},
+               {"TRES", false}});
+  for (const auto& job : answer->at("jobs")) {
+    const std::vector<std::string> nodes = job.at("nodes");
+    std::string tres;
+    for (const auto& [name, amount] : job.at("tres").items())
+      tres += fmt::format("{}{}={}", tres.empty() ? "" : ",", name, amount.get<std::int64_t>());
+    table.add({fmt::to_string(job.at("job").get<std::uint32_t>()), job.at("user"),
+               job.at("account"), job.at("partition"), job.at("state"),
+               format_time_short(job.at("until").get<Time>(), now),
+               fmt::format("{}", fmt::join(nodes, ",")), tres});
+  }
+  fmt::print("{}", table.text());
+  if (const auto more = answer->value("not_shown", 0); more > 0)
+    fmt::print("{} more are not shown.\n", more);
+  if (answer->contains("next")) {
+    const auto& next = answer->at("next");
+    fmt::print("Next change: job {} {} {}.\n", next.at("job").get<std::uint32_t>(),
+               next.at("what").get<std::string>(),
+               format_time_short(next.at("time").get<Time>(), now));
+  }
   return kSuccess;
 }
 

@@ -97,14 +97,52 @@ std::string menu_text(const Json& menu, Time now) {
     table.add(std::move(fields));
   }
   const std::size_t shown = menu.value("best", rows.size());
+  const std::string job_class = menu.value("class", std::string());
   std::string text =
-      fmt::format("menu {}, good until {}\n{}", menu.at("menu").get<std::string>(),
+      fmt::format("menu {}{}{}, good until {}\n{}", menu.at("menu").get<std::string>(),
+                  job_class.empty() ? "" : " of class ", job_class,
                   format_time_short(menu.at("good_until").get<Time>(), now), table.text());
   if (is_valued && !menu.contains("best")) text += "No row costs less than it is worth to you.\n";
   return text + fmt::format(
                     "Take one with the same options: sbatch --quote={}:{} …   "
                     "If it is late you pay less, never more.\n",
                     menu.at("menu").get<std::string>(), shown);
+}
+
+namespace {
+
+std::string number_text(const Json& number) {
+  const double mean = number.at("mean").get<double>();
+  const double deviation = number.at("deviation").get<double>();
+  const std::string of = number.at("of").get<std::string>();
+  if (of == "unit value") return fmt::format("{:.2g} ± {:.2g} a billing-hour", mean, deviation);
+  const auto minutes = [](double seconds) { return fmt::format("{:.0f}", seconds / 60); };
+  return fmt::format("{} {} ± {} min", of == "slack" ? "due" : of, minutes(mean),
+                     minutes(deviation));
+}
+
+std::string spread_text(const Json& entry) {
+  if (entry.at("prior").get<bool>()) return "too few bids: made up";
+  std::string text;
+  for (const Json& number : entry.at("spread"))
+    text += (text.empty() ? "" : ", ") + number_text(number);
+  return text + " after the limit";
+}
+
+}  // namespace
+
+std::string classes_text(const Json& answer) {
+  Table table({{"MARKET", false},
+               {"CLASS", false},
+               {"SHAPE", false},
+               {"SAMPLES", true},
+               {"SPREAD", false}});
+  for (const Json& entry : answer.at("classes")) {
+    table.add({entry.at("market"), entry.at("class"), entry.at("shape"),
+               entry.at("prior").get<bool>() ? "-" : fmt::to_string(entry.at("samples").get<int>()),
+               spread_text(entry)});
+  }
+  return table.text();
 }
 
 std::string menu_svg(const Json& menu, Time now) {

@@ -12,6 +12,9 @@ namespace market::smarket {
 /// The table with bars that show how long each row takes, and how to take one.
 std::string menu_text(const nlohmann::json& menu, Time now);
 
+/// A table of the classes that menus are made for.
+std::string classes_text(const nlohmann::json& answer);
+
 /// Price over completion as steps, SVG.
 std::string menu_svg(const nlohmann::json& menu, Time now);
 

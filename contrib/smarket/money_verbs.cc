@@ -76,18 +76,20 @@ Result<std::uint32_t> number_of(const std::string& text) {
   const bool digits =
       !text.empty() && text.size() <= kMostDigits &&
       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) return fail("JOBID: a job such as 1234, or a task such as 12_3, is allowed");
+  if (!digits)
+    return fail(
+        "JOBID: a job such as 1234, a task such as 12_3, or a component such as 12+1, is allowed");
   return static_cast<std::uint32_t>(std::stoul(text));
 }
 
 Result<JobId> job_of(const std::string& text) {
-  const std::size_t bar = text.find('_');
+  const std::size_t bar = text.find_first_of("_+");
   const auto job = number_of(text.substr(0, bar));
   if (!job) return tl::make_unexpected(job.error());
   if (bar == text.npos) return JobId{*job, false, 0};
   const auto task = number_of(text.substr(bar + 1));
   if (!task) return tl::make_unexpected(task.error());
-  return JobId{*job, true, *task};
+  return JobId{*job, true, text[bar] == '+' ? ledger::kComponent | *task : *task};
 }
 
 /// When the submission was made that `--submit` names; 0 without it.
@@ -114,10 +116,13 @@ Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& 
   for (const ledger::Segment& segment : *segments) {
     if (!arguments.cluster.empty() && segment.key.cluster != arguments.cluster) continue;
     if (submitted != 0 && segment.key.submitted != submitted) continue;
+    if (segment.state == "UNUSED") continue;  // of a run that is there too
     if (wanted->is_task &&
         (segment.array_job_id != wanted->job || segment.array_task_id != wanted->task)) {
       continue;
     }
+    // The first component has the number of all of them.
+    if (!wanted->is_task && segment.is_component() && segment.key.job_id != wanted->job) continue;
     clusters.insert(segment.key.cluster);
     if (newest == nullptr || segment.key.submitted >= newest->key.submitted) newest = &segment;
   }
@@ -131,7 +136,7 @@ Result<ledger::SegmentKey> find_run(const Ledger& books, const RefundArguments& 
     return fail(
         fmt::format("job {}: several clusters have one; name it with --cluster", arguments.job));
   }
-  if (!wanted->is_task && newest->array_job_id == wanted->job) {
+  if (!wanted->is_task && newest->array_job_id == wanted->job && !newest->is_component()) {
     return fail(fmt::format("job {0}: an array; name a task, such as {0}_{1}", arguments.job,
                             newest->array_task_id));
   }
@@ -175,6 +180,10 @@ int withdraw(const Common& common, const MoneyArguments& arguments) {
 }
 
 int transfer(const Common& common, const MoneyArguments& arguments) {
+  if (arguments.receipt) return send_credits(common, arguments);
+  if (!arguments.again.empty()) return complain({"--again: with --receipt alone"});
+  if (arguments.to.find(':') != std::string::npos)
+    return complain({"TO " + arguments.to + ": another cluster is paid with --receipt"});
   return with_books(common, arguments.credits, [&](Ledger& books, Money amount) {
     const auto done =
         books.transfer(arguments.account, arguments.to, amount, arguments.note, std::time(nullptr));

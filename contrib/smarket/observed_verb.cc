@@ -32,8 +32,9 @@ struct Sums {
       ++refused;
       return;
     }
-    ++runs;
     paid += run.segment.charged - run.segment.refunded;
+    if (run.segment.state == "UNUSED") return;  // no run: hours that were bought and not used
+    ++runs;
     if (!run.would_wait || run.segment.start == 0) return;
     ++planned;
     waited += run.waited;

@@ -296,20 +296,7 @@ Result<Scenario> read_scenario(const SimulateArguments& arguments) {
   return scenario;
 }
 
-namespace {
-
-bool has_market(const Scenario& scenario) {
-  return std::any_of(scenario.mechanisms.begin(), scenario.mechanisms.end(),
-                     [](const auto& name) { return sim::policy_maker(name) == nullptr; });
-}
-
-bool has_gpus_or_nodes(const Scenario& scenario) {
-  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const sim::SimJob& job) {
-    return job.need.nodes > 0 || job.need.gpus_per_node > 0;
-  });
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
@@ -323,9 +310,6 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
     notes.push_back(fmt::format("{} bad line{} of --bids left out: {} (first: line {})",
                                 known.count, known.count == 1 ? "" : "s", kind, known.first_line));
   const sim::PlanCounts& counts = scenario.counts;
-  if (has_market(scenario) && has_gpus_or_nodes(scenario))
-    notes.emplace_back(
-        "markets look at cores and memory alone here, not at GPUs or numbers of nodes");
   say(scenario.workload.unfinished, "job without an end left out", "jobs without an end left out");
   say(scenario.workload.repeated, "line that came twice left out",
       "lines that came twice left out");

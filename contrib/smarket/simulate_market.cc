@@ -36,8 +36,12 @@ void open_accounts(const Scenario& scenario, const std::vector<std::string>& nam
                    sim::MemoryBooks& books) {
   std::vector<Money> credits(names.size(), scenario.credits.value_or(Money()));
   if (!scenario.credits) {
-    for (const sim::SimJob& job : scenario.jobs)
-      credits[job.account] += scenario.valuations[job.trace].worth;
+    for (const sim::SimJob& job : scenario.jobs) {
+      const sim::Valuation& valuation = scenario.valuations[job.trace];
+      credits[job.account] += valuation.worth;
+      // Time limits are whole minutes with start_slack: an hour more is enough.
+      if (valuation.by_rate) credits[job.account] += valuation.by_rate->rate;
+    }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     (void)books.add_account(names[i]);  // names are valid and unique
@@ -69,7 +73,7 @@ double expected_income(const Scenario& scenario, const std::vector<sim::JobRecor
                                      [&](const auto& each) { return each.trades(partition); });
     if (market == markets.end()) continue;
     const double hours = static_cast<double>(records[i].end - records[i].start) / 3600;
-    Tres tres = {{"cpu", job.need.cores}};
+    Tres tres = {{"cpu", sim::cores_of(job, records[i])}};
     if (job.need.total_mem_mb() > 0)
       tres["mem"] = static_cast<std::int64_t>(job.need.total_mem_mb());
     sum += market->floor_price * market->rate_of(partition) * hours *

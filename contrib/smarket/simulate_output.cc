@@ -204,10 +204,11 @@ void write_jobs(std::FILE* file, const Scenario& scenario, const Simulated& run)
     };
     fmt::print(file, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", run.mechanism,
                name_of(trace), csv(log.users[trace.user]), csv(log.accounts[trace.account]),
-               csv(log.partitions[trace.partition]), job.need.cores, job.submit, job.eligible,
-               when(began, record.start), when(is_done, record.end), job.run, job.limit,
-               when(began, record.start - job.eligible), record.restarts, state_name(record.state),
-               valuation.worth.to_string(), when(valuation.deadline != 0, valuation.deadline),
+               csv(log.partitions[trace.partition]), sim::cores_of(job, record), job.submit,
+               job.eligible, when(began, record.start), when(is_done, record.end), job.run,
+               job.limit, when(began, record.start - job.eligible), record.restarts,
+               state_name(record.state), valuation.worth.to_string(),
+               when(valuation.deadline != 0, valuation.deadline),
                is_done ? fmt::format("{:.6f}", sim::value_at(job, valuation, record.end)) : "",
                run.takings ? run.takings->charged[i].to_string() : "");
   }

@@ -24,7 +24,7 @@ using ledger::Segment;
 /// The number in front of the task's.
 std::uint32_t number_of(const std::string& job) {
   std::uint32_t number = 0;
-  std::from_chars(job.data(), job.data() + std::min(job.find('_'), job.size()), number);
+  std::from_chars(job.data(), job.data() + std::min(job.find_first_of("_+"), job.size()), number);
   return number;
 }
 
@@ -44,6 +44,12 @@ Result<std::vector<Segment>> runs_of(const std::string& job, const std::string& 
 
 std::string sentence_of(const Segment& run) {
   std::string text = client::job_id_text(run);
+  if (run.state == "UNUSED")
+    return fmt::format(
+        "{} did not use what it bought from {} to {}; charged {}, on {} ({}); {}.  "
+        "[ENDED]",
+        text, format_time(run.start), format_time(run.end), amount_text(run.charged), run.account,
+        run.mechanism, run.note);
   if (run.key.restart > 0) text += fmt::format(" (restart {})", run.key.restart);
   text += fmt::format(" has ended: {} at {}", run.state, format_time(run.end));
   if (run.start != 0) text += fmt::format(" after {}", format_duration(run.elapsed));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// One file although it is long: a line for each key that has no section of its own.
 #include "core/config/config.h"
 
 #include <fmt/format.h>
@@ -6,10 +7,14 @@
 #include <algorithm>
 #include <array>
 
+#include "core/config/abacus_section.h"
+#include "core/config/bank_section.h"
+#include "core/config/charges_section.h"
 #include "core/config/contracts_section.h"
 #include "core/config/owners_section.h"
 #include "core/config/reader.h"
 #include "core/config/resources_section.h"
+#include "core/config/tycoon_section.h"
 #include "core/util/account_name.h"
 #include "core/util/slurm_time.h"
 
@@ -19,9 +24,13 @@ namespace {
 using config::Document;
 using config::is_tres;
 using config::is_virtual;
+using config::read_abacus;
+using config::read_bank;
+using config::read_charges;
 using config::read_contracts;
 using config::read_owners;
 using config::read_resources;
+using config::read_tycoon;
 using config::Section;
 
 constexpr Time kMinute = 60;
@@ -129,27 +138,6 @@ void read_bids(Section& section, MarketSettings& market) {
   section.integer("priority", 1, 1'000'000'000, market.priority);
   if (section.has("bill_in_admin_comment"))
     section.choice<bool>("bill_in_admin_comment", kYesNo, market.bill_in_admin_comment.emplace());
-}
-
-void read_charges(Section& root, MarketSettings& config) {
-  static constexpr std::array<Name<ChargeBasis>, 2> kBasis{
-      {{"reserved", ChargeBasis::kReserved}, {"used", ChargeBasis::kUsed}}};
-  static constexpr std::array<Name<EndRule>, 3> kRules{
-      {{"charge", EndRule::kCharge}, {"free", EndRule::kFree}, {"refund", EndRule::kRefund}}};
-  root.choice<ChargeBasis>("charge", kBasis, config.charge_basis);
-  auto ends = root.group("ends");
-  if (!ends) return;
-  const std::pair<const char*, EndRule*> keys[] = {
-      {"own", &config.ends.own},
-      {"cancelled_before_start", &config.ends.cancelled_before_start},
-      {"cancelled_by_operator", &config.ends.cancelled_by_operator},
-      {"node_fail", &config.ends.node_fail},
-      {"boot_fail", &config.ends.boot_fail},
-      {"preempted", &config.ends.preempted},
-      {"deadline", &config.ends.deadline},
-      {"late", &config.ends.late}};
-  for (const auto& [key, rule] : keys) ends->choice<EndRule>(key, kRules, *rule);
-  ends->refuse_unknown_keys();
 }
 
 void read_weights(Section& prices, MarketSettings& config) {
@@ -297,6 +285,26 @@ double MarketSettings::qos_factor(std::string_view wanted) const {
   return factor == qos.end() ? 1 : factor->second;
 }
 
+const std::vector<ContractClass>& MarketSettings::job_classes() const {
+  static const std::vector<ContractClass> none;
+  return mechanism == "contracts" ? contracts.classes : none;
+}
+
+const ContractClass* MarketSettings::job_class(std::string_view wanted) const {
+  const auto found =
+      std::find_if(job_classes().begin(), job_classes().end(),
+                   [wanted](const ContractClass& one) { return one.name == wanted; });
+  return found == job_classes().end() ? nullptr : &*found;
+}
+
+bool ContractClass::is_open_to(std::string_view account, std::string_view partition,
+                               std::string_view with_qos) const {
+  const auto holds = [](const std::vector<std::string>& names, std::string_view wanted) {
+    return names.empty() || std::find(names.begin(), names.end(), wanted) != names.end();
+  };
+  return holds(accounts, account) && holds(partitions, partition) && holds(qos, with_qos);
+}
+
 bool MarketSettings::trades(std::string_view partition) const {
   return partitions.empty() ||
          std::find(partitions.begin(), partitions.end(), partition) != partitions.end();
@@ -322,10 +330,12 @@ void read_market(Section& section, const std::vector<std::string>& mechanisms,
   read_prices(section, market);
   read_rates(section, market);
   read_contracts(section, market);
+  read_abacus(section, market);
   read_dva(section, market);
   read_owners(section, market);
   read_resources(section, market);
   read_planning(section, market, all_markets);
+  read_tycoon(section, market);
   read_predictor(section, market);
 }
 
@@ -384,6 +394,7 @@ Result<Config> load_config(const std::string& path, const std::vector<std::strin
   config.file = path;
   Section root(document, document.root(), "");
   read_general(root, config);
+  read_bank(root, config);
   read_market(root, mechanisms, config, &config);
   read_markets(root, mechanisms, config);
   root.refuse_unknown_keys();

@@ -2,11 +2,16 @@
 // market.conf: one validated struct. etc/market.conf.example explains every key.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/util/result.h"
@@ -22,7 +27,12 @@ enum class EndRule {
   kRefund,  ///< charged and refunded at once, both visible in the bill
 };
 
-enum class ChargeBasis { kReserved, kUsed };
+/// What a run at a posted price owes when its owner ends it early, gives its place back or loses it.
+enum class ChargeBasis {
+  kResale,    ///< what it used, and of the rest above the floor what nobody buys again
+  kReserved,  ///< all of it
+  kUsed,      ///< what it used
+};
 enum class BillingRule { kSum, kMaxTres };
 enum class OnError { kUnbilled, kRefuse };
 enum class NoFunds { kRefuse, kWait };
@@ -74,14 +84,83 @@ struct Ends {
   /// Completed, failed, out of time or memory, cancelled or requeued by its user, preempted by a
   /// job of its own. One rule, since a user may choose among these.
   EndRule own = EndRule::kCharge;
-  EndRule cancelled_before_start = EndRule::kFree;
-  EndRule cancelled_by_operator = EndRule::kFree;  ///< while running
+  /// Not set: as `own` where prices are posted and the rest is for resale, else free.
+  std::optional<EndRule> cancelled_before_start;
+  EndRule cancelled_by_operator = EndRule::kFree;  ///< before the start or while running
   EndRule node_fail = EndRule::kFree;
   EndRule boot_fail = EndRule::kFree;
   EndRule preempted = EndRule::kFree;  ///< by somebody else's job
   EndRule deadline = EndRule::kFree;   ///< Slurm dropped it at its deadline before it ran
   EndRule late =
       EndRule::kRefund;  ///< ended after the promised completion through no fault of the job
+};
+
+/// A class of jobs whose valuations have one shape ("BIC pricing by replica-surrogate matching",
+/// section III-B).
+struct ContractClass {
+  std::string name;
+  std::string shape = "hard_deadline";  ///< a name of valuation/job_class.h
+  double value = 0;             ///< recurrent: credits that a billing-hour of its jobs is worth
+  double seconds_per_work = 0;  ///< recurrent: of the deadline, for each unit of work
+  std::string unit{};           ///< recurrent: of work, for people
+  /// That may use it, account and QOS in small letters; empty: all.
+  std::vector<std::string> accounts{}, partitions{}, qos{};
+
+  bool is_open_to(std::string_view account, std::string_view partition,
+                  std::string_view with_qos) const;
+  bool is_recurrent() const { return shape == "recurrent"; }
+};
+
+/// What the mechanism abacus draws, and what a run owes.
+enum class AbacusOrder : unsigned char {
+  kLottery,  ///< who starts next is drawn with the shares as odds
+  kShare,    ///< by how much of what it asks for a bid's share buys
+};
+enum class AbacusWeight : unsigned char {
+  kTime,   ///< a start takes its time limit of a share, and owes what it used of that
+  kStart,  ///< the paper's: every start takes the same, and owes the whole budget
+};
+/// What a bid's utility is that names none (Abacus, section 3).
+enum class AbacusUtility : unsigned char {
+  kDemandLog,  ///< log, weighted by the part of the cluster that it asks for
+  kDemand,     ///< linear, weighted so
+  kEqual,      ///< log, every resource that it asks for weighs the same
+};
+
+/// Whether a deadline is a service level (Abacus, section 6).
+enum class AbacusLevels : unsigned char { kNone, kDeadline };
+
+/// Of the mechanism abacus.
+struct Abacus {
+  AbacusOrder order = AbacusOrder::kLottery;
+  double alpha = 0.5;  ///< exponent of equation (1), 0..1
+  AbacusWeight weight = AbacusWeight::kTime;
+  AbacusUtility utility = AbacusUtility::kDemandLog;
+  double draw_ahead = 0.05;  ///< of the cluster: for so much lots are drawn before it is free
+  AbacusLevels levels = AbacusLevels::kNone;
+  Time history = Time{90} * 86400;  ///< seconds for which a run counts for the utility of its name
+  double max_rss = 0.1;             ///< part of the squares that a learned utility may leave
+};
+
+/// Of the mechanism tycoon.
+enum class TycoonAccounts : unsigned char {
+  kJob,   ///< every bid is an account, its interval the time limit
+  kUser,  ///< users have pots at hosts, which their jobs without a bid are charged to
+};
+/// How shares are kept up among jobs that run for long.
+enum class TycoonEnforce : unsigned char {
+  kStart,    ///< by who starts next alone; what a run pays never falls
+  kSuspend,  ///< the newest run of who holds too much is suspended
+  kRequeue,  ///< it goes back into the queue
+};
+struct Tycoon {
+  TycoonAccounts accounts = TycoonAccounts::kJob;
+  Time interval = Time{7} * 86400;  ///< over which a pot is spent whose user names no other
+  TycoonEnforce enforce = TycoonEnforce::kStart;
+  double fund_max = 0.1;  ///< part of an account that one user may have in his pots
+  Time min_run = 300;     ///< seconds for which no run is stopped
+  double slack = 0.1;     ///< part of a share by which it may be missed
+  bool has_pots() const { return accounts == TycoonAccounts::kUser; }
 };
 
 /// Of the mechanism contracts.
@@ -91,6 +170,7 @@ struct Contracts {
   std::uint32_t rows = 8;                      ///< shown of a menu
   Time epoch = 3600;                           ///< seconds for which a draw holds
   std::uint32_t minimum = 50;  ///< bids from which types are learned; with fewer, types are made up
+  std::vector<ContractClass> classes{};  ///< each bid is of one; empty: all bids are of one kind
 };
 
 /// One market: some partitions, one rule, its own prices and plans.
@@ -106,7 +186,8 @@ struct MarketSettings {
   ArrayFunding arrays = ArrayFunding::kWhole;
   std::uint32_t max_array_tasks = 100;
 
-  ChargeBasis charge_basis = ChargeBasis::kReserved;
+  ChargeBasis charge_basis = ChargeBasis::kResale;
+  Time cancel_grace = 300;  ///< seconds after the acceptance in which only what ran is owed
   Ends ends;
 
   BillingRule billing_rule = BillingRule::kSum;
@@ -115,6 +196,8 @@ struct MarketSettings {
   double cap_price = 1.0;
   double fixed_price = 0.1;  ///< first_fit, on_demand
   Contracts contracts;
+  Abacus abacus;
+  Tycoon tycoon;
   double late_penalty =
       0;  ///< era: a start d hours from now costs e^(late_penalty·d) times as much
 
@@ -125,6 +208,11 @@ struct MarketSettings {
   /// What multiplies posted prices, by QOS in small letters; of those that are missing: 1.
   std::map<std::string, double, std::less<>> qos;
   double qos_factor(std::string_view wanted) const;
+
+  /// The classes of which each bid here has one; none where the mechanism makes no menus of types.
+  const std::vector<ContractClass>& job_classes() const;
+  /// Null where there is none of that name.
+  const ContractClass* job_class(std::string_view wanted) const;
 
   std::map<std::string, NodeOwner, std::less<>> owners;  ///< by node; those of the site are missing
   AskBounds asks;                                        ///< dva
@@ -152,9 +240,27 @@ struct MarketSettings {
   /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu",
   /// unknown names weigh 0.
   double weight_of(std::string_view tres) const;
+  /// What a bid at a posted price owes when its user takes it back before its start.
+  EndRule taken_back() const {
+    const bool is_resold = charge_basis == ChargeBasis::kResale;
+    return ends.cancelled_before_start.value_or(is_resold ? ends.own : EndRule::kFree);
+  }
   bool observes() const { return mode == MarketMode::kObserve; }
   /// Whether bids in this partition are the market's.
   bool trades(std::string_view partition) const;
+};
+
+constexpr std::size_t kKeyBytes = 32;
+using KeyBytes = std::array<unsigned char, kKeyBytes>;
+
+/// Receipts between clusters (Tycoon, section 3.2).
+struct Bank {
+  std::string key_file;          ///< of the secret seed of this cluster's key; empty: none
+  std::optional<KeyBytes> seed;  ///< what it holds: load_config() leaves that out
+  std::string fault;             ///< why it could not be read
+  /// Clusters that credits may be sent to, in small letters; receipts are taken of those with a
+  /// public key.
+  std::map<std::string, std::optional<KeyBytes>, std::less<>> trusts;
 };
 
 /// A whole file. What it holds of MarketSettings itself are the defaults of its markets.
@@ -168,6 +274,7 @@ struct Config : MarketSettings {
   std::uint32_t interval_ms = 1000;     ///< between two passes of the market's thread
   std::string jobcomp;                  ///< the site's own jobcomp plugin; empty: none
   std::vector<MarketSettings> markets;  ///< empty: the defaults are the one market
+  Bank bank;
 
   /// The markets, at least one.
   std::vector<MarketSettings> all_markets() const;
@@ -183,5 +290,8 @@ struct Config : MarketSettings {
 /// keys are failures. The file is never half applied. `mechanisms` are the names that there are
 /// (mechanism_names()).
 Result<Config> load_config(const std::string& path, const std::vector<std::string>& mechanisms);
+
+/// The seed in the file of `bank.key`, which must be its owner's alone.
+Result<KeyBytes> read_key_file(const std::string& path, uid_t owner);
 
 }  // namespace market

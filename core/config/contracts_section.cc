@@ -1,14 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "core/config/contracts_section.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "core/util/account_name.h"
+#include "core/valuation/job_class.h"
 
 namespace market::config {
 namespace {
 
 constexpr Time kMinute = 60, kDay = 86400;
 constexpr std::uint32_t kMostPairs = 200;  // a menu takes time with their cube
+constexpr std::size_t kMostClasses = 8;    // a price asks a menu of each that is open
+constexpr std::size_t kLongestName = 32;
+constexpr double kMostValue = 1e6, kMostSecondsPerWork = 1e9;
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+         });
+}
+
+bool is_unit(std::string_view text) {
+  return text.size() <= kLongestName &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// What a template of recurrent jobs is worth and until when; no other shape has that.
+void read_template(Section& section, ContractClass& made) {
+  section.decimal("value", kMostValue, made.value);
+  section.decimal("seconds_per_work", kMostSecondsPerWork, made.seconds_per_work);
+  section.text("unit", made.unit);
+  for (const char* key : {"value", "seconds_per_work", "unit"}) {
+    if (!made.is_recurrent() && section.has(key))
+      section.fault(key, "only with shape = \"recurrent\"");
+  }
+  if (!made.is_recurrent()) return;
+  if (!(made.value > 0))
+    section.fault("value", "credits that a billing-hour is worth, above 0, such as \"0.8\"");
+  if (!(made.seconds_per_work > 0))
+    section.fault("seconds_per_work", "seconds for a unit of work, above 0, such as \"0.5\"");
+  if (!is_unit(made.unit))
+    section.fault("unit",
+                  fmt::format("a word of at most {} characters, such as \"GB\"", kLongestName));
+}
+
+ContractClass read_class(Section& section, const std::vector<ContractClass>& others) {
+  ContractClass made;
+  section.text("name", made.name);
+  const bool is_known = std::any_of(others.begin(), others.end(), [&](const ContractClass& other) {
+    return other.name == made.name;
+  });
+  if (!is_word(made.name) || is_known)
+    section.fault(
+        "name", fmt::format("a name of at most {} of a-z, 0-9, _ and -, each once", kLongestName));
+  section.text("shape", made.shape);
+  if (job_class(made.shape) == nullptr || !section.has("shape"))
+    section.fault("shape", "one of hard_deadline, sigmoid, recurrent");
+  read_template(section, made);
+  section.texts("accounts", made.accounts);
+  section.texts("partitions", made.partitions);
+  section.texts("qos", made.qos);
+  for (std::vector<std::string>* names : {&made.accounts, &made.qos})
+    for (std::string& name : *names) name = lower_case(name);
+  section.refuse_unknown_keys();
+  return made;
+}
+
+void read_classes(Section& contracts, MarketSettings& config) {
+  if (!contracts.has("classes")) return;
+  config.contracts.classes.clear();  // a market's own list replaces the default one
+  for (Section& section : contracts.groups("classes"))
+    config.contracts.classes.push_back(read_class(section, config.contracts.classes));
+  if (config.contracts.classes.size() > kMostClasses)
+    contracts.fault("classes", fmt::format("at most {}", kMostClasses));
+}
 
 }  // namespace
 
@@ -22,6 +93,7 @@ void read_contracts(Section& root, MarketSettings& config) {
   contracts->integer("rows", 1, kMostPairs, config.contracts.rows);
   contracts->duration("epoch", kMinute, kDay, config.contracts.epoch);
   contracts->integer("minimum", 1, 1'000'000, config.contracts.minimum);
+  read_classes(*contracts, config);
   contracts->refuse_unknown_keys();
 }
 

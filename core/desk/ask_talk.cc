@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/desk/json.h"
+#include "core/desk/request_talk.h"
 #include "core/market/text.h"
 #include "core/util/hostlist.h"
 #include "core/words/phrases.h"
@@ -17,18 +17,6 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostNodes = 65536;
-constexpr std::size_t kLongestToken = 64;
-
-bool is_token(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestToken &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-         });
-}
-
-Json waits() {
-  return Json{{"ok", true}, {"waits", true}};
-}
 
 // The exchange that sells a node by its owner's ask; null where nobody's ask counts.
 const Exchange* exchange_of(const Site& site, const std::string& node) {
@@ -66,9 +54,9 @@ std::optional<std::string> refusal_of_node(const Site& site, const Admission& ad
   return too_soon(site, settings, node, now);
 }
 
-Json outcome_of(Asks::Stage stage, const Json& ask) {
-  if (stage == Asks::Stage::kWaits) return waits();
-  if (stage == Asks::Stage::kRefused)
+Json outcome_of(Requests::Stage stage, const Json& ask) {
+  if (stage == Requests::Stage::kWaits) return waits();
+  if (stage == Requests::Stage::kRefused)
     return failure("the ledger refused it; slurmctld's log says more");
   const std::string tres = text_of(ask, "tres");
   return Json{{"ok", true},
@@ -83,18 +71,18 @@ Json outcome_of(Asks::Stage stage, const Json& ask) {
 Json post_ask(Site& site, const Admission& admission, const Json& ask,
               const market_submission_t& asker, Time now) {
   ledger::PostAsk request;
-  request.token = text_of(ask, "token");
+  auto token = token_in(ask);
+  if (!token) return failure(token.error().text);
+  request.token = std::move(*token);
   request.cluster = site.cluster_name;
   request.uid = asker.uid;
-  if (!is_token(request.token))
-    return failure(fmt::format("a token of 1 to {} letters and digits is needed", kLongestToken));
   const auto names = expand_hostlist(text_of(ask, "nodes"), kMostNodes);
   if (!names) return failure("NODES: " + names.error().text);
   auto wanted = parse_ask(text_of(ask, "price"), text_of(ask, "tres"));
   if (!wanted) return failure(wanted.error().text);
   request.ask = std::move(*wanted);
-  const Asks::Stage stage = site.asks.stage_of(request.token, asker.uid);
-  if (stage != Asks::Stage::kUnknown) return outcome_of(stage, ask);
+  const Requests::Stage stage = site.requests.stage_of(request.token, asker.uid);
+  if (stage != Requests::Stage::kUnknown) return outcome_of(stage, ask);
   std::set<std::string_view> unnamed;
   for (const Node& node : site.cluster.nodes()) unnamed.insert(node.name);
   for (const std::string& node : *names) {
@@ -107,8 +95,8 @@ Json post_ask(Site& site, const Admission& admission, const Json& ask,
     request.nodes.push_back({node, account});
   }
   if (request.nodes.empty()) return failure("NODES: at least one node");
-  if (!site.asks.has_room_for(asker.uid, now)) return waits();
-  site.asks.begin(request, now);
+  if (!site.requests.has_room_for(asker.uid, now)) return waits();
+  site.requests.begin(request.token, asker.uid, now);
   site.accounts.record(std::move(request));
   return waits();
 }

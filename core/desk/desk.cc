@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// One file although it is long: one short answer for each verb.
 #include "core/desk/desk.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,10 @@
 
 #include "core/desk/ask_talk.h"
 #include "core/desk/bill_talk.h"
+#include "core/desk/fund_talk.h"
 #include "core/desk/json.h"
+#include "core/desk/receipt_talk.h"
+#include "core/desk/utility_talk.h"
 #include "core/market/explain.h"
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
@@ -26,6 +30,19 @@ constexpr std::size_t kLiensInAnAnswer = 500;
 std::string bid_text(const BidTexts& texts) {
   if (!texts.rate.empty()) return fmt::format("{} an hour", texts.rate);
   return texts.budget.empty() ? texts.value : texts.budget;
+}
+
+// What the job gave back and still owes, if nobody buys it.
+std::string rests_text(const Resales& resales, const Job& job, Time now) {
+  std::string text;
+  for (const ledger::Rest& rest : resales.waiting()) {
+    const ledger::SegmentKey& key = rest.segment.key;
+    if (key.job_id != job.id || !key.bid.starts_with(job.token + ".")) continue;
+    text += fmt::format("\nbought and not used: resale of the rest: {} pending until {}",
+                        enough_text(rest.segment.quoted),
+                        format_time_short(rest.segment.promised_end, now));
+  }
+  return text;
 }
 
 }  // namespace
@@ -45,12 +62,16 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     result = query_quote(ask, asker, now);
   } else if (verb == "menu") {
     result = query_menu(ask, asker, now);
+  } else if (verb == "classes") {
+    result = query_classes();
   } else if (verb == "why") {
     result = query_why(ask, asker, now);
   } else if (verb == "prices") {
     result = query_prices(ask, now);
   } else if (verb == "liens") {
     result = query_liens(ask, asker);
+  } else if (verb == "plan") {
+    result = query_plan(asker, now);
   } else if (verb == "markets") {
     result = query_markets(now);
   } else if (verb == "balance") {
@@ -61,6 +82,20 @@ Answer Desk::answer_query(const market_submission_t& asker, Time now) {
     return Answer{MARKET_ANSWERED, query_owners(ask, asker, now), "", ""};
   } else if (verb == "ask") {
     result = post_ask(site_, admission_, ask, asker, now);
+  } else if (verb == "fund") {
+    result = change_pots(site_, admission_, ask, asker, now);
+  } else if (verb == "send") {
+    result = send_credits(site_, admission_, ask, asker, now);
+  } else if (verb == "pots") {
+    result = show_pots(site_, admission_, ask, asker);
+  } else if (verb == "utilities") {
+    result = show_utilities(site_, ask, asker);
+  } else if (verb == "forget_utility") {
+    result = forget_utility(site_, ask, asker);
+  } else if (verb == "list") {
+    result = query_list(ask, asker, now);
+  } else if (verb == "reservations") {
+    result = query_reservations(asker, now);
   } else if (verb == "rebid") {
     result = query_rebid(ask, asker, now);
   } else {
@@ -181,6 +216,9 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
         job->agreed.terms.markup, enough_text(job->agreed.lien), job->agreed.bid.account,
         format_time_short(job->agreed.terms.promised_end, now));
   }
+  if (job->agreed.terms.auctioned() && !job->agreed.terms.markup.empty())
+    text += "\nstarted by " + job->agreed.terms.markup;
+  text += rests_text(site_.resales, *job, now);
   Json answer{{"ok", true},
               {"text", text},
               {"code", code},
@@ -195,6 +233,12 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
     answer["start"] = job->agreed.terms.start;
     answer["completes"] = job->agreed.terms.promised_end;
   }
+  if (job->phase != Phase::kWaiting && job->auction.standing.shares) {
+    Json shares = Json::object();
+    for (const auto& [tres, share] : *job->auction.standing.shares) shares[tres] = share;
+    answer["shares"] = std::move(shares);
+  }
+  if (!job->agreed.texts.utility.empty()) answer["utility"] = job->agreed.texts.utility;
   if (!job->agreed.terms.markup.empty()) answer["markup"] = job->agreed.terms.markup;
   if (!job->agreed.texts.budget.empty()) answer["budget"] = job->agreed.texts.budget;
   if (!job->agreed.texts.rate.empty()) answer["budget_rate"] = job->agreed.texts.rate;
@@ -357,6 +401,7 @@ Json Desk::query_status(const market_submission_t& asker, Time now) {
               {"cluster", site_.cluster_name},
               {"config_refused", !site_.health.config_error.empty()},
               {"priced", priced},
+              {"nodes", nodes_text()},
               {"undersold", confirmation_.undersold_jobs()},
               {"warnings", usable ? risks() : std::vector<std::string>()},
               {"planned", confirmed},

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,13 @@ class Desk {
     Time deadline = 0;          ///< as it was given; 0: none
     std::string account;        ///< who would pay; "": nobody that the asker may spend from or see
     std::string account_error;  ///< why the asker may not spend from it, or none is named
+    Worth worth{};              ///< of work in a recurrent class, and
+    Time due = 0;               ///< by when it is due; 0: none is given
   };
   Result<Asked> read_request(const std::string& named_partition, const Json& ask,
                              const market_submission_t& asker, Time now);
+  std::optional<std::string> read_class(const Json& ask, Asked& asked, Time now) const;
+  Json query_classes();
   Json query_menu(const Json& ask, const market_submission_t& asker, Time now);
   Json quote_in(const std::string& named_partition, const Json& ask,
                 const market_submission_t& asker, Time now);
@@ -64,6 +69,11 @@ class Desk {
                           const std::function<Result<decltype(Inquiry::question)>()>& question);
   Json query_liens(const Json& ask, const market_submission_t& asker) const;
   Json query_markets(Time now);
+  Json query_plan(const market_submission_t& asker, Time now);
+  Result<WantedPart> read_part(const Json& ask, const market_submission_t& asker, Time now);
+  Json query_reservations(const market_submission_t& asker, Time now);
+  Json query_list(const Json& ask, const market_submission_t& asker, Time now);
+  Json hold_quote(const Json& ask, const market_submission_t& asker, Time now);
   std::string query_bill(const Json& ask, const market_submission_t& asker, Time now);
   Json market_in(const Exchange& exchange, Time now) const;
   void add_price_level(const Exchange& exchange, Time now, Json& market) const;
@@ -72,6 +82,7 @@ class Desk {
   void add_risks_of(const Partition& sold, std::vector<std::string>& risks) const;
   /// Settings of Slurm with which promises cannot be kept or told, for smarket check.
   std::vector<std::string> risks() const;
+  std::string nodes_text() const;
 
   Site& site_;
   Admission& admission_;

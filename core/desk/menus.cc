@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/desk/desk.h"
@@ -42,7 +43,68 @@ Result<std::optional<Declared>> declared_by(const Json& ask, Time now) {
   return std::optional(declared);
 }
 
+/// Two digits: what one bid more or less changes is not told.
+double rounded(double number) {
+  if (!(number > 0)) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1);
+  return std::round(number / unit) * unit;
+}
+
 }  // namespace
+
+// How many bids taught each class, and how they spread; of no bid alone.
+Json Desk::query_classes() {
+  Json classes = Json::array();
+  const auto add = [&classes](const Site& site) {
+    for (const auto& exchange : site.exchanges) {
+      if (exchange->settings.observes() != site.observes) continue;
+      for (const LearnedClass& learned : exchange->learned_classes()) {
+        Json entry{{"market", exchange->settings.name},
+                   {"class", learned.of.name},
+                   {"shape", learned.of.shape},
+                   {"samples", learned.samples},
+                   {"prior", learned.samples == 0}};
+        if (learned.of.is_recurrent()) {
+          entry["value"] = learned.of.value;
+          entry["seconds_per_work"] = learned.of.seconds_per_work;
+          entry["unit"] = learned.of.unit;
+        }
+        entry["spread"] = Json::array();
+        for (const LearnedClass::Number& number : learned.numbers)
+          entry["spread"].push_back(Json{{"of", number.name},
+                                         {"mean", rounded(number.mean)},
+                                         {"deviation", rounded(number.deviation)}});
+        classes.push_back(std::move(entry));
+      }
+    }
+  };
+  add(site_);
+  if (observers_) add(observers_->site_);
+  return Json{{"ok", true}, {"classes", std::move(classes)}};
+}
+
+Json Desk::hold_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  const std::string partition = text_of(ask, "partition");
+  if (partition.find(',') != std::string::npos)
+    return failure("--hold: name one partition, in which the place is kept");
+  if (observers_of(partition) != nullptr)
+    return failure("--hold: the market of this partition only observes, and keeps nothing");
+  const auto asked = read_request(partition, ask, asker, now);
+  if (!asked) return failure(asked.error().text);
+  if (!asked->account_error.empty()) return failure(asked->account_error);
+  const auto quote = site_.held_quotes.hold(asker.uid, asked->account, asked->request, now);
+  if (!quote) return failure(quote.error().text);
+  return Json{{"ok", true},
+              {"quote", quote->id},
+              {"good_until", quote->good_until},
+              {"start", quote->contract.start},
+              {"completes", quote->contract.completion},
+              {"price", quote->contract.price.to_string()},
+              {"rule", quote->rule},
+              {"account", quote->account},
+              {"available", site_.accounts.available(quote->account).to_string()},
+              {"time_limit_s", quote->request.duration}};
+}
 
 Json Desk::query_menu(const Json& ask, const market_submission_t& asker, Time now) {
   if (Desk* desk = observers_of(text_of(ask, "partition")))
@@ -50,8 +112,11 @@ Json Desk::query_menu(const Json& ask, const market_submission_t& asker, Time no
   const auto asked = read_request(text_of(ask, "partition"), ask, asker, now);
   if (!asked) return failure(asked.error().text);
   if (!asked->account_error.empty()) return failure(asked->account_error);
-  const auto declared = declared_by(ask, now);
+  auto declared = declared_by(ask, now);
   if (!declared) return failure(declared.error().text);
+  if (asked->due != 0 && *declared)
+    return failure("--work is a bid of its own: leave out --budget and --value");
+  if (asked->due != 0) *declared = Declared{asked->worth, asked->due};
   const Exchange& exchange = site_.exchange_of(asked->request);
   const std::uint64_t named = number_of(ask, "rows");
   const std::size_t rows =
@@ -98,6 +163,7 @@ Json Desk::query_menu(const Json& ask, const market_submission_t& asker, Time no
               {"account", menu.account},
               {"available", site_.accounts.available(menu.account).to_string()},
               {"time_limit_s", asked->request.duration}};
+  if (!menu.request.job_class.empty()) answer["class"] = menu.request.job_class;
   if (best != 0) answer["best"] = best;
   return answer;
 }

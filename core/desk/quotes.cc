@@ -7,7 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/desk/desk.h"
+#include "core/desk/fund_talk.h"
 #include "core/desk/json.h"
+#include "core/market/class_choice.h"
+#include "core/market/pot_exchange.h"
 #include "core/market/text.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
@@ -85,6 +88,8 @@ Json Desk::for_each_partition(const Json& ask,
 }
 
 Json Desk::query_quote(const Json& ask, const market_submission_t& asker, Time now) {
+  if (const auto hold = ask.find("hold"); hold != ask.end() && *hold == true)
+    return hold_quote(ask, asker, now);
   return for_each_partition(
       ask, [&](const std::string& partition) { return quote_in(partition, ask, asker, now); });
 }
@@ -129,18 +134,50 @@ Result<Desk::Asked> Desk::read_request(const std::string& named_partition, const
   if (!payer) asked.account_error = payer.error().text;
   if (!payer && admission_.may_see(named, asker) && site_.accounts.exists(named))
     asked.account = named;
+  request.payer = asked.account;
+  if (auto fault = read_class(ask, asked, now)) return fail(std::move(*fault));
   return asked;
+}
+
+// The class that a bid would be of; a recurrent job's work says by when it is due.
+std::optional<std::string> Desk::read_class(const Json& ask, Asked& asked, Time now) const {
+  Request& request = asked.request;
+  const std::string work = text_of(ask, "work");
+  const std::string_view shape = !work.empty()                     ? "recurrent"
+                                 : !text_of(ask, "value").empty()  ? "sigmoid"
+                                 : !text_of(ask, "budget").empty() ? "hard_deadline"
+                                                                   : "";
+  const auto own =
+      class_for(site_.exchange_of(request).settings, request, text_of(ask, "class"), shape);
+  if (!own) return own.error().text;
+  if (*own == nullptr) return std::nullopt;
+  request.job_class = (*own)->name;
+  if (work.empty()) return std::nullopt;
+  const auto units = parse_work(work);
+  if (!units) return units.error().text;
+  if (asked.deadline != 0) return "--work: its class says by when: leave out --deadline";
+  asked.due = due_by(**own, *units, now);
+  asked.worth = worth_of_work(**own, *units, site_.billing_of(request), request.duration);
+  return std::nullopt;
 }
 
 Json Desk::quote_in(const std::string& named_partition, const Json& ask,
                     const market_submission_t& asker, Time now) {
   if (Desk* desk = observers_of(named_partition))
     return desk->quote_in(named_partition, ask, asker, now);
-  const auto asked = read_request(named_partition, ask, asker, now);
+  auto asked = read_request(named_partition, ask, asker, now);
   if (!asked) return failure(asked.error().text);
+  if (asked->due != 0) {
+    asked->deadline = asked->due;
+    Request& request = asked->request;
+    if (auto window = admission_.check_window(request, request.earliest, asked->due, now); !window)
+      return failure(window.error().text);
+  }
   Json answer = !site_.exchange_of(asked->request).promises()
                     ? auction_quote(asked->request, asked->account, now)
                     : quote_table(asked->request, asked->deadline, asked->account, now);
+  if (!asked->request.job_class.empty() && answer["ok"] == true)
+    answer["class"] = asked->request.job_class;
   if (!text_of(ask, "account").empty() && asked->account.empty() && answer["ok"] == true) {
     answer["account_error"] = asked->account_error;
   }
@@ -227,7 +264,8 @@ Json Desk::auction_quote(const Request& request, const std::string& account, Tim
               {"priced", exchange.is_priced()}};
   if (exchange.is_priced() && quote->standing) {
     answer["budget"] = quote->budget.to_string();
-    answer["share"] = quote->standing->share;
+    // Two digits: who knows his own budget could work out the others' from more.
+    answer["share"] = std::round(quote->standing->share * 100) / 100;
     answer["rate"] = quote->standing->rate;
   }
   return answer;
@@ -256,6 +294,8 @@ Json Desk::prices_in(const std::string& named_partition, Time now) {
     answer["live"] = live_bids_of(exchange);
     answer["priced"] = exchange.is_priced();
     add_price_level(exchange, now, answer);
+    if (PotExchange* pots = site_.exchange_of(request).with_pots())
+      answer["goods"] = goods_of(site_, *pots, request.partition);
     return answer;
   }
   request.earliest = (now + settings.slot - 1) / settings.slot * settings.slot;

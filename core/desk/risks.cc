@@ -105,4 +105,16 @@ std::vector<std::string> Desk::risks() const {
   return risks;
 }
 
+// What decides which nodes a job gets, where the market has a say in it.
+std::string Desk::nodes_text() const {
+  std::string text = site_.cluster.takes_ranks()
+                         ? "select/cons_tres_market: the cheapest first"
+                         : "in Slurm's own order: SelectType is not select/cons_tres_market, or a "
+                           "TopologyPlugin decides";
+  const bool awards = std::any_of(site_.exchanges.begin(), site_.exchanges.end(),
+                                  [](const auto& exchange) { return exchange->awards_nodes(); });
+  if (awards) text += "; those of an award are the job's required nodes";
+  return text;
+}
+
 }  // namespace market

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The C face over the façade: converts and guards. One market per process; no exception leaves this
-// file.
+// file. It is long since each function of the face has its guard here.
 // First of all, since the headers below include it too: only what it declares leaves the library.
 #pragma GCC visibility push(default)
 #include "core/face/market.h"
@@ -97,27 +97,31 @@ market_log_level level_of(market::LogLevel level) {
 }
 
 /// What a thread that serves a submission has had set aside. Slurm does not tell what becomes of a
-/// submission, but a thread that ends, or brings another bid, has done with the one before. glibc
-/// keeps the library loaded while a thread still has to do this.
+/// submission, but a thread that ends, or brings another one, has done with the one before. The
+/// components of a heterogeneous job are one submission: Slurm shows them one after the other, and makes
+/// jobs of them when it has shown all. glibc keeps the library loaded while a thread still has to do this.
 class Served {
  public:
   ~Served() { done(); }
-  void begin(std::uint64_t ticket) {
-    done();
-    ticket_ = ticket;
+  /// A submission comes, or the component of one (from 1; 0: it has none); the ticket of the component
+  /// before it, 0: none.
+  std::uint64_t arrives(std::uint32_t component) {
+    if (component <= 1) done();
+    return tickets_.empty() ? 0 : tickets_.back();
   }
+  void accepted(std::uint64_t ticket) { tickets_.push_back(ticket); }
 
  private:
   void done() {
-    if (ticket_ == 0) return;
+    if (tickets_.empty()) return;
     with_market("submission_over", 0, [this](market::LockedMarket& market) {
-      market.submission_over(ticket_);
+      for (const std::uint64_t ticket : tickets_) market.submission_over(ticket);
       return 0;
     });
-    ticket_ = 0;
+    tickets_.clear();
     market_wake();
   }
-  std::uint64_t ticket_ = 0;
+  std::vector<std::uint64_t> tickets_;
 };
 
 thread_local Served served;
@@ -225,16 +229,17 @@ void market_update_cluster(const market_cluster_t* cluster, int64_t now) {
 
 void market_submit(const market_submission_t* submission, int64_t now, char* buffer, size_t size,
                    market_answer_t* answer) {
-  const bool is_bid = submission->budget != nullptr || submission->budget_rate != nullptr ||
-                      submission->value != nullptr || submission->quote != nullptr ||
-                      submission->query != nullptr;
+  const bool is_bid = market_has_bid(submission) || submission->query != nullptr ||
+                      submission->workload != nullptr || submission->malleable != nullptr;
   std::uint64_t ticket = 0;
-  *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr, nullptr};
+  market_submission_t asked = *submission;
+  asked.follows = served.arrives(submission->component);
+  *answer = market_answer_t{MARKET_CLOSED, "", nullptr, nullptr, nullptr, 0};
   const bool is_open = with_market("market_submit", false, [&](market::LockedMarket& market) {
     // Should the market fail, a bid is refused and a job without one goes its way.
     answer->verdict = is_bid ? MARKET_REJECTED : MARKET_NO_BID;
     answer->text = is_bid ? "market: failed inside; slurmctld's log says more" : "";
-    const market::Answer made = market.submit(*submission, now);
+    const market::Answer made = market.submit(asked, now);
     if (made.note.size() >= MARKET_NOTE_MAX) throw std::length_error("the note is too long");
     const char* note = made.note.empty() ? nullptr : put(made.note, buffer, size);
     const char* account = made.account.empty() ? nullptr : put(made.account, buffer, size);
@@ -244,11 +249,12 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
     answer->note = note;
     answer->account = account;
     answer->partition = partition;
+    answer->time_limit_min = made.time_limit_min;
     answer->verdict = made.verdict;
     ticket = made.ticket;
     return true;
   });
-  if (ticket != 0) served.begin(ticket);
+  if (ticket != 0) served.accepted(ticket);
   if (is_open && (answer->verdict == MARKET_ACCEPTED || answer->verdict == MARKET_WAITING ||
                   answer->verdict == MARKET_OBSERVED))
     market_wake();
@@ -285,6 +291,35 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
                      });
 }
 
+int market_enter(const market_entry_t* entry, int64_t now, uint32_t* most_min, char* text,
+                 size_t size) {
+  if (size > 0) text[0] = '\0';
+  *most_min = 0;
+  return with_market("market_enter", static_cast<int>(MARKET_CLOSED),
+                     [&](market::LockedMarket& market) {
+                       std::string why;
+                       const int verdict = market.enter(*entry, now, *most_min, why);
+                       put_lines(std::move(why), text, size);
+                       return verdict;
+                     });
+}
+
+namespace {
+thread_local std::uint32_t resized_job = 0;
+}  // namespace
+
+void market_resize_begins(uint32_t job_id) {
+  resized_job = job_id;
+}
+
+void market_resize_ends(void) {
+  resized_job = 0;
+}
+
+bool market_resizes(uint32_t job_id) {
+  return resized_job != 0 && resized_job == job_id;
+}
+
 bool market_is_note(const char* text) {
   return market::is_note(market::or_empty(text));
 }
@@ -296,6 +331,12 @@ bool market_is_observed(const char* note) {
 bool market_observes(const char* partitions) {
   return with_market("market_observes", false, [&](const market::LockedMarket& market) {
     return market.only_observes(market::or_empty(partitions));
+  });
+}
+
+bool market_has_pots(const char* partitions) {
+  return with_market("market_has_pots", false, [&](const market::LockedMarket& market) {
+    return market.has_pots(market::or_empty(partitions));
   });
 }
 
@@ -369,6 +410,7 @@ bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ende
     if (!texts) return false;
     put_all(texts->note, ended->note, sizeof(ended->note));
     put_all(texts->bill, ended->bill, sizeof(ended->bill));
+    ended->array_limit = texts->array_limit;
     return true;
   });
   if (is_ours) market_wake();

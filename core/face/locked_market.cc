@@ -185,6 +185,11 @@ bool LockedMarket::only_observes(std::string_view partitions) const {
   return market_.only_observes(partitions);
 }
 
+bool LockedMarket::has_pots(std::string_view partitions) const {
+  const MutexLock lock(mutex_);
+  return market_.has_pots(partitions);
+}
+
 CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid) const {
   const MutexLock lock(mutex_);
   return market_.read_comment(comment, has_bid);
@@ -193,7 +198,9 @@ CommentAnswer LockedMarket::read_comment(std::string_view comment, bool has_bid)
 Answer LockedMarket::submit(const market_submission_t& submission, Time now) {
   const MutexLock lock(mutex_);
   if (submission.query == nullptr) {
-    if (!market_.only_observes(or_empty(submission.partition)))
+    // A component goes where those before it went, or is refused there.
+    const bool follows_acting = submission.follows != 0 && (submission.follows & kObservers) == 0;
+    if (follows_acting || !market_.only_observes(or_empty(submission.partition)))
       return market_.submit(submission, now);
     Answer answer = observer_.observe(submission, now);
     if (answer.ticket != 0) answer.ticket |= kObservers;
@@ -220,6 +227,12 @@ market_verdict LockedMarket::modify(const market_change_t& change, Time now, std
   market_change_t unbid = change;
   unbid.unbid = true;
   return market_.modify(unbid, now, text);
+}
+
+market_verdict LockedMarket::enter(const market_entry_t& entry, Time now, std::uint32_t& most_min,
+                                   std::string& text) {
+  const MutexLock lock(mutex_);
+  return market_.enter(entry, now, most_min, text);
 }
 
 void LockedMarket::tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {

@@ -42,10 +42,13 @@ class LockedMarket {
 
   void update_cluster(const market_cluster_t& cluster, Time now);
   bool only_observes(std::string_view partitions) const;
+  bool has_pots(std::string_view partitions) const;
   CommentAnswer read_comment(std::string_view comment, bool has_bid) const;
   Answer submit(const market_submission_t& submission, Time now);
   void submission_over(std::uint64_t ticket);
   market_verdict modify(const market_change_t& change, Time now, std::string& text);
+  market_verdict enter(const market_entry_t& entry, Time now, std::uint32_t& most_min,
+                       std::string& text);
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,

@@ -105,6 +105,12 @@ int market_read_comment(const char* comment, bool has_bid, char* buffer, size_t 
  * come after this call, so no price, place or lien is changed here. */
 int market_modify(const market_change_t* change, int64_t now, char* text, size_t size);
 
+/* Whether a job may run in the reservation it names. MARKET_NO_BID: nobody bought one of that name;
+ * MARKET_ACCEPTED: it may, unbilled, for `most_min` minutes at most; MARKET_REJECTED: `text` says
+ * why, "market: " before it; MARKET_CLOSED. Who else may use it is for Slurm to say. Cheap. */
+int market_enter(const market_entry_t* entry, int64_t now, uint32_t* most_min, char* text,
+                 size_t size);
+
 /* ---- the periodic pass ---- */
 
 /* Whether the text is a note of the market, so that its job is the market's too. NULL is none. The
@@ -119,6 +125,9 @@ bool market_is_observed(const char* note);
  * observe: what is asked of bids elsewhere is not asked there. Cheap. */
 bool market_observes(const char* partitions);
 
+/* Whether jobs without a bid may take part in one of these partitions (comma list), by their users' pots. */
+bool market_has_pots(const char* partitions);
+
 /* Whether the pass needs this job at all: it runs, or carries a note. Cheap. */
 bool market_wants_job(int state, const char* note);
 
@@ -126,6 +135,12 @@ bool market_wants_job(int state, const char* note);
  * not show up have returned. A run that was over before a crash and not yet in the books is settled
  * then. Cheap. */
 bool market_wants_ended_jobs(void);
+
+/* Around a change that this thread makes of a job for the market, of which Slurm asks the market as
+ * if its user had made it; and whether such a one is under way. */
+void market_resize_begins(uint32_t job_id);
+void market_resize_ends(void);
+bool market_resizes(uint32_t job_id);
 
 /* Whether Slurm's own count of a pending job's CPUs is still wanted. Cheap. */
 bool market_wants_count(uint32_t job_id, const char* note);
@@ -164,12 +179,14 @@ uint32_t market_site_factor(uint32_t job_id, const char* note);
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
 
 static inline uint64_t market_face(void) {
-  const uint64_t sizes[] = {
-      sizeof(market_node_t),         sizeof(market_partition_t), sizeof(market_alloc_t),
-      sizeof(market_foreign_resv_t), sizeof(market_cluster_t),   sizeof(market_size_t),
-      sizeof(market_submission_t),   sizeof(market_answer_t),    sizeof(market_comment_t),
-      sizeof(market_change_t),       sizeof(market_job_t),       sizeof(market_order_t),
-      sizeof(market_preemptor_t),    sizeof(market_ended_t),     MARKET_TEXT_MAX};
+  const uint64_t sizes[] = {sizeof(market_node_t),       sizeof(market_partition_t),
+                            sizeof(market_alloc_t),      sizeof(market_foreign_resv_t),
+                            sizeof(market_cluster_t),    sizeof(market_size_t),
+                            sizeof(market_submission_t), sizeof(market_answer_t),
+                            sizeof(market_comment_t),    sizeof(market_change_t),
+                            sizeof(market_job_t),        sizeof(market_order_t),
+                            sizeof(market_preemptor_t),  sizeof(market_ended_t),
+                            sizeof(market_entry_t),      MARKET_TEXT_MAX};
   uint64_t face = MARKET_FACE_VERSION;
 
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) face = face * 1000003 + sizes[i];

@@ -46,12 +46,13 @@ Outcome store(Database& database, const RecordBid& record, const std::string& id
   }
   Statement insert = database.prepare(
       "INSERT INTO bid (id, submitted, earliest, deadline, duration, tres, value, partition, "
-      "account, uid, accepted, price, mechanism, cluster, observation) VALUES (?, ?, ?, ?, ?, "
-      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "account, uid, accepted, price, mechanism, cluster, class, falls, zero, work, observation) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT (id) DO UPDATE SET submitted = excluded.submitted, earliest = "
       "excluded.earliest, deadline = excluded.deadline, duration = excluded.duration, tres = "
       "excluded.tres, value = excluded.value, partition = excluded.partition, account = "
       "excluded.account, price = excluded.price, mechanism = excluded.mechanism, "
+      "class = excluded.class, falls = excluded.falls, zero = excluded.zero, work = excluded.work, "
       "observation = excluded.observation "
       "WHERE excluded.accepted = 0 AND excluded.value > bid.value");
   insert.bind(id)
@@ -67,7 +68,11 @@ Outcome store(Database& database, const RecordBid& record, const std::string& id
       .bind(std::int64_t{record.accepted})
       .bind(record.price.micro())
       .bind(record.mechanism)
-      .bind(record.cluster);
+      .bind(record.cluster)
+      .bind(record.bid.job_class)
+      .bind(record.bid.drop)
+      .bind(record.bid.zero)
+      .bind(record.bid.work);
   observation ? insert.bind(*observation) : insert.bind_null();
   insert.run();
   return database.changes() == 1 ? Outcome::kDone : Outcome::kAlreadyDone;
@@ -96,8 +101,8 @@ std::vector<PastBid> read_past_bids(Database& database, const std::string& clust
                                     Time until) {
   Statement query = database.prepare(
       "SELECT submitted, earliest, deadline, duration, tres, value, partition, "
-      "substr(id, 1, 6) = 'prior:', observation IS NOT NULL, substr(id, 1, 8) = 'refused:' FROM "
-      "bid WHERE submitted >= ? AND "
+      "substr(id, 1, 6) = 'prior:', observation IS NOT NULL, substr(id, 1, 8) = 'refused:', class, "
+      "falls, zero, work FROM bid WHERE submitted >= ? AND "
       "submitted < ? AND cluster IN ('', ?) AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') "
       "AND "
       "(observation IS NULL OR observation IN (SELECT id FROM observation WHERE ended IS NULL)) "
@@ -111,6 +116,10 @@ std::vector<PastBid> read_past_bids(Database& database, const std::string& clust
     bid.is_prior = query.integer(7) == 1;
     bid.observed = query.integer(8) == 1;
     bid.is_refused = query.integer(9) == 1;
+    bid.job_class = query.text(10);
+    bid.drop = query.integer(11);
+    bid.zero = query.integer(12);
+    bid.work = query.real(13);
   }
   return bids;
 }

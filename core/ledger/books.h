@@ -122,17 +122,42 @@ Outcome post_ask(Database& database, const PostAsk& operation, Time now);
 std::vector<PostedAsk> read_asks(Database& database, const std::string& cluster);
 EarningsPage read_earnings(Database& database, const EarningsQuestion& question);
 
+/// Pots of users at hosts (ChangePots, Ledger::pots, Settle::pots).
+Outcome change_pots(Database& database, const ChangePots& operation, Time now);
+Outcome send_credits(Database& database, const SendCredits& operation, Time now);
+/// Ledger::requests.
+std::vector<WrittenRequest> read_requests(Database& database, const std::string& cluster,
+                                          Time since);
+std::vector<PotInfo> read_pots(Database& database);
+/// Whether an account of that name is a pot, or would be.
+bool is_pot_name(std::string_view name);
+/// The pot of that name, made if there is none yet.
+AccountRow open_pot(Database& database, const std::string& name, Time now);
+/// Moves what other pots pay of a run to the account that is charged for it.
+void pool_pots(Database& database, const SegmentKey& key, std::int64_t payer,
+               const std::vector<Payee>& pots, Time now);
+
 /// What demand prediction learns from (RecordBid, ForgetBid, Ledger::past_bids).
 Outcome record_bid(Database& database, const RecordBid& record);
 Outcome forget_bid(Database& database, const ForgetBid& operation);
 std::vector<PastBid> read_past_bids(Database& database, const std::string& cluster, Time since,
                                     Time until);
 
+/// What utilities are learned from (RecordUtility, ForgetUtility).
+Outcome record_utility(Database& database, const RecordUtility& record);
+Outcome forget_utility(Database& database, const ForgetUtility& operation);
+
 /// The row of the time during which the market observes; nothing: it does not, or not any more.
 std::optional<std::int64_t> open_observation(Database& database, const std::string& cluster,
                                              const std::string& market);
 /// What a market that observes would have done (ObserveRun, Ledger::observe).
 Outcome observe_run(Database& database, const ObserveRun& operation);
+
+/// What is bought and not used (OfferRest, CountSale, Ledger::open_rests).
+Outcome keep_rest(Database& database, const Rest& rest);
+Outcome keep_sale(Database& database, const CountSale& operation, std::size_t part);
+bool is_counted(Database& database, const std::string& sale);
+OpenRests read_open_rests(Database& database, const std::string& cluster);
 
 /// Recomputes the books from the transfers (Ledger::check).
 CheckReport check_books(Database& database);

@@ -36,7 +36,7 @@ Condition condition_of(const SegmentFilter& filter) {
   if (!filter.jobs.empty()) {
     condition.sql += " AND " + is_of_jobs(filter.jobs);
   }
-  condition.one_of("account", lower_case_all(filter.accounts));
+  condition.one_of(kPayingAccount, lower_case_all(filter.accounts));
   condition.one_of("user", filter.users);
   condition.one_of("partition", filter.partitions);
   condition.one_of("lower(state)", lower_case_all(filter.states));

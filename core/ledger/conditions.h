@@ -18,6 +18,11 @@ struct Condition {
   void one_of(std::string_view expression, const std::vector<std::string>& values);
 };
 
+/// The account that paid a run, also where a pot of it was charged: what follows the last slash.
+constexpr const char* kPayingAccount =
+    "CASE WHEN account GLOB '@*:*/*' THEN substr(account, length(rtrim(account, "
+    "replace(account, '/', ''))) + 1) ELSE account END";
+
 Condition condition_of(const SegmentFilter& filter);
 
 /// The condition that a run is one of these jobs, or a task of them.

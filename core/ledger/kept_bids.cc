@@ -12,7 +12,8 @@ Result<std::vector<RecordBid>> read_kept_bids(const std::string& path, const std
     const auto database = open_database(path, Mode::kReadOnly, schema_steps());
     Statement query = database->prepare(
         "SELECT submitted, earliest, deadline, duration, tres, value, partition, id, cluster, "
-        "account, uid, accepted, price, mechanism FROM bid WHERE (? = '' OR cluster IN ('', ?)) "
+        "account, uid, accepted, price, mechanism, class, falls, zero, work FROM bid "
+        "WHERE (? = '' OR cluster IN ('', ?)) "
         "AND (accepted = 1 OR substr(id, 1, 8) = 'refused:') AND substr(id, 1, 6) <> 'prior:' "
         "ORDER BY submitted, id");
     query.bind(cluster).bind(cluster);
@@ -30,6 +31,10 @@ Result<std::vector<RecordBid>> read_kept_bids(const std::string& path, const std
       record.accepted = query.integer(11) == 1;
       record.price = Money::from_micro(query.integer(12));
       record.mechanism = query.text(13);
+      record.bid.job_class = query.text(14);
+      record.bid.drop = query.integer(15);
+      record.bid.zero = query.integer(16);
+      record.bid.work = query.real(17);
       bids.push_back(std::move(record));
     }
     return bids;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The books: accounts and immutable transfers in double entry, in SQLite. core/ledger/README.md
-// describes the tables.
+// describes the tables. One file although it is long: what is written and what is read are one face.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/ledger/pots.h"
+#include "core/ledger/utility_runs.h"
 #include "core/util/result.h"
 #include "core/words/bid.h"
 #include "core/words/money.h"
@@ -35,10 +37,12 @@ struct SegmentKey {
   auto operator<=>(const SegmentKey&) const = default;
 };
 
+/// Of a component of a heterogeneous job array_job_id is the first one's number, array_task_id this | place.
+inline constexpr std::uint32_t kComponent = std::uint32_t{1} << 31;
 /// What a bill shows of a run. Fields unknown as yet are 0 or empty.
 struct Segment {
   SegmentKey key;
-  std::uint32_t array_job_id = 0;  ///< 0: not a task of an array
+  std::uint32_t array_job_id = 0;  ///< 0: not a task of an array, and no component
   std::uint32_t array_task_id = 0;
   std::uint32_t uid = 0;
   std::string user, account, partition, state, mechanism, tres, note;
@@ -48,9 +52,10 @@ struct Segment {
   Time time_limit = 0;  ///< seconds
   double billing = 0;   ///< billing units
   Money quoted, charged, refunded;
+  bool is_component() const { return array_job_id != 0 && (array_task_id & kComponent) != 0; }
 };
 
-/// Sets funds aside for a run. Fails softly (Outcome::kNoFunds) when the account cannot cover it.
+/// Sets funds aside for a run. Fails softly: Outcome::kNoFunds (see Outcome also for kPaid).
 struct PlaceLien {
   Segment segment;  ///< quoted is the amount
 };
@@ -75,6 +80,7 @@ struct NodeIncome {
 struct Payouts {
   std::vector<Payee> payees;      ///< one for each account
   std::vector<NodeIncome> nodes;  ///< the same by node
+  std::vector<Payee> pots{};      ///< as in Settle
 };
 /// The run ended: `charged` of the lien is posted, the rest returns, then `refunded` flows back.
 /// Idempotent: a second settlement of the same run changes nothing. Without a lien (it was never
@@ -84,6 +90,7 @@ struct Settle {
   Segment segment;
   std::vector<Payee> payees{};      ///< together at most charged − refunded
   std::vector<NodeIncome> nodes{};  ///< what `payees` get, by node
+  std::vector<Payee> pots{};  ///< other pots that pay a part of `charged`, through the account
 };
 /// The lien returns whole; the run will not be billed (cancelled before start, never confirmed,
 /// orphaned).
@@ -137,8 +144,41 @@ struct PostAsk {
   NodeAsk ask;
   std::vector<Node> nodes;
 };
-using Operation = std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid,
-                               ObserveRun, PostAsk>;
+/// What a later sale brought of a rest.
+struct Resold {
+  std::string sale;  ///< names the purchase
+  Time begin = 0, end = 0;
+  double billing = 0;  ///< billing units that it bought of the rest
+  Money amount;        ///< that the rest owes less
+  bool operator==(const Resold&) const = default;
+};
+/// What somebody bought and does not use: from `planned_start` to `promised_end` of its segment,
+/// which is no run but has a lien, and a charge when that time is over. `quoted` is what it owes as
+/// things stand, `time_limit` the seconds that were given back, and its key names the bid and the
+/// moment ("TOKEN.TIME").
+struct Rest {
+  Segment segment;
+  std::string market;  ///< that sells it again
+  Time made = 0;
+  std::vector<Resold> resold{};
+};
+/// A rest begins to wait for its resale; its lien is placed.
+struct OfferRest {
+  Rest rest;
+};
+/// A purchase brought something of these rests: each owes that much less. All of it or, where the
+/// purchase was counted before, nothing.
+struct CountSale {
+  struct Part {
+    SegmentKey rest;
+    Resold resold;
+  };
+  std::string sale;
+  std::vector<Part> parts;
+};
+using Operation =
+    std::variant<PlaceLien, ChangeLien, Settle, VoidLien, RecordBid, ForgetBid, ObserveRun, PostAsk,
+                 OfferRest, CountSale, ChangePots, SendCredits, RecordUtility, ForgetUtility>;
 
 /// What a node asks since an owner asked for it.
 struct PostedAsk {
@@ -174,17 +214,11 @@ constexpr std::int64_t kMostAsksShown = 100;
 enum class Outcome {
   kDone,
   kAlreadyDone,
+  kPaid,  ///< Slurm forgot a run that was paid for, and makes it again: nothing is set aside
   kNoFunds,
   kNoAccount,
   kRefused,  ///< cannot be written ever (negative, refunded > charged, out of range): do not try
              ///< again
-};
-
-struct Balance {
-  std::string account;
-  Money posted;  ///< what the account owns, liens included
-  Money liens;
-  Money available() const { return posted - liens; }
 };
 
 /// What was charged under one job number for one bid. Slurm gives numbers again.
@@ -202,6 +236,12 @@ struct AccountInfo {
 
 struct OpenLien {
   Segment segment;
+};
+
+/// What waits for its resale.
+struct OpenRests {
+  std::vector<Rest> rests;
+  std::vector<std::string> counted;  ///< purchases with a lien that were counted already
 };
 
 /// One line of an account's history, for statements.
@@ -259,6 +299,19 @@ class Ledger {
                         Time now);
   Result<void> transfer(const std::string& from, const std::string& to, Money amount,
                         const std::string& note, Time now);
+  /// Open loop (Tycoon, section 3.5): from `now` on the account gets `amount` out of the treasury for
+  /// each `per` seconds, until then (0: for good). What it earned before is paid at once.
+  Result<void> set_income(const std::string& account, Money amount, Time per, Time until, Time now);
+  /// Pays what is due of all incomes, exactly however often it is called; returns how much.
+  Result<Money> pay_incomes(Time now);
+  /// What the cluster took in goes back to the treasury; returns how much.
+  Result<Money> collect(const std::string& note, Time now);
+  /// Closed loop: an account that brings nodes gets its allotment out of the treasury, once for ever.
+  Result<void> allot(const std::string& account, Money amount, const std::string& note, Time now);
+  /// From now on these nodes of the cluster earn for the account; "" takes all of it back. Fails where
+  /// one earns for another account.
+  Result<void> join(const std::string& account, const std::string& cluster,
+                    const std::string& nodes, Time now);
   /// Refunds part of what the runs of a job were charged; never more than charged − refunded in
   /// total, and not after `window` seconds from the run's end unless `force`. The newest run is
   /// refunded first. Owners who were paid for a run give back their parts of its refund. Where the
@@ -285,7 +338,15 @@ class Ledger {
   /// What each account would have paid in the times of observation of a cluster that go on.
   Result<std::map<std::string, Money>> observed_sums(const std::string& cluster) const;
   Result<std::vector<AccountInfo>> accounts() const;
+  /// All pots, by name.
+  Result<std::vector<PotInfo>> pots() const;
+  /// For which accounts nodes of a cluster earn, by node.
+  Result<std::map<std::string, std::string>> joined(const std::string& cluster) const;
+  /// Requests about pots and asks of a cluster that were written at `since` or later.
+  Result<std::vector<WrittenRequest>> requests(const std::string& cluster, Time since) const;
+  /// Of runs, not of rests.
   Result<std::vector<OpenLien>> open_liens(const std::string& cluster) const;
+  Result<OpenRests> open_rests(const std::string& cluster) const;
   /// Keeps bids that were made up from a log, each once under its id. Returns how many are new.
   Result<std::size_t> learn_prior(const std::vector<RecordBid>& records);
   /// Takes those of a cluster back; returns how many there were.
@@ -296,6 +357,8 @@ class Ledger {
   /// The bids of a cluster made in [since, until) that demand prediction learns from, in the order
   /// of their times.
   Result<std::vector<PastBid>> past_bids(const std::string& cluster, Time since, Time until) const;
+  /// By name, each in the order of their ends.
+  Result<std::vector<UtilityRun>> utility_runs(const UtilityQuestion& question) const;
   Result<std::vector<Segment>> segments(const SegmentFilter& filter) const;
   /// As many of the runs that somebody may see as bounded work finds (runs.h).
   Result<RunsPage> runs(const RunsQuestion& question) const;

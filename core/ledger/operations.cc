@@ -3,6 +3,9 @@
 // changes nothing.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "core/ledger/books.h"
 
 namespace market::ledger {
@@ -66,7 +69,7 @@ Outcome set_lien(Database& database, Segment segment, Time now) {
   if (!account || account->id == kTreasury || account->id == kRevenue) return Outcome::kNoAccount;
   auto known = run_going_on(database, segment.key);
   if (known && known->settled) {
-    if (!was_free(*known)) return Outcome::kAlreadyDone;
+    if (!was_free(*known)) return Outcome::kPaid;
     forget_end(known->segment);
   }
   if (known) segment.key = known->segment.key;
@@ -93,7 +96,9 @@ Outcome set_lien(Database& database, Segment segment, Time now) {
 
 /// Who pays: the account the run ended under, else the one that holds the lien.
 std::optional<std::int64_t> payer_of(Database& database, const Segment& segment,
-                                     const std::optional<SegmentRow>& known) {
+                                     const std::optional<SegmentRow>& known, Time now) {
+  // A run may be paid by its other pots alone: the one that it names need not have been funded.
+  if (is_pot_name(segment.account)) return open_pot(database, segment.account, now).id;
   const auto account = find_account(database, segment.account);
   if (account && account->id != kTreasury && account->id != kRevenue) return account->id;
   if (known && known->lien) return known->lien->account;
@@ -122,13 +127,15 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
   }
   const auto paid_out = total_of(operation.payees);
   if (!paid_out || *paid_out > segment.charged - segment.refunded) return Outcome::kRefused;
+  const auto pooled = total_of(operation.pots);
+  if (!pooled || *pooled > segment.charged) return Outcome::kRefused;
   auto known = run_going_on(database, segment.key);
   if (known && known->settled) {
     if (!ran_after_all(*known, segment)) return Outcome::kAlreadyDone;
     forget_end(known->segment);
   }
   if (known) segment.key = known->segment.key;
-  const auto payer = payer_of(database, segment, known);
+  const auto payer = payer_of(database, segment, known, now);
   if (!payer) return Outcome::kNoAccount;
   if (!fits(database, *payer, kRevenue, segment.charged)) return Outcome::kRefused;
 
@@ -146,6 +153,7 @@ Outcome apply_to(Database& database, const Settle& operation, Time now) {
       void_lien(database, *known, "charged without it", now);
     }
   }
+  pool_pots(database, segment.key, *payer, operation.pots, now);
   const std::int64_t charges = count_transfers(database, row, Kind::kCharge);
   post(database, {.key = numbered_key(segment.key, "charge", charges + 1),
                   .time = now,
@@ -194,12 +202,71 @@ Outcome apply_to(Database& database, const ForgetBid& operation, Time) {
   return forget_bid(database, operation);
 }
 
+Outcome apply_to(Database& database, const RecordUtility& operation, Time) {
+  return record_utility(database, operation);
+}
+
+Outcome apply_to(Database& database, const ForgetUtility& operation, Time) {
+  return forget_utility(database, operation);
+}
+
 Outcome apply_to(Database& database, const ObserveRun& operation, Time) {
   return observe_run(database, operation);
 }
 
 Outcome apply_to(Database& database, const PostAsk& operation, Time now) {
   return post_ask(database, operation, now);
+}
+
+Outcome apply_to(Database& database, const OfferRest& operation, Time now) {
+  if (const auto known = find_segment(database, operation.rest.segment.key);
+      known && (known->settled || known->lien))
+    return Outcome::kAlreadyDone;
+  const Outcome outcome = set_lien(database, operation.rest.segment, now);
+  return outcome == Outcome::kDone ? keep_rest(database, operation.rest) : outcome;
+}
+
+Outcome apply_to(Database& database, const ChangePots& operation, Time now) {
+  return change_pots(database, operation, now);
+}
+
+Outcome apply_to(Database& database, const SendCredits& operation, Time now) {
+  return send_credits(database, operation, now);
+}
+
+// What the parts of one rest bring together.
+Money brought(const std::vector<CountSale::Part>& parts, const SegmentKey& rest) {
+  Money sum;
+  for (const CountSale::Part& part : parts)
+    if (part.rest == rest) sum += part.resold.amount;
+  return sum;
+}
+
+// One lien for each rest, whatever the number of its parts. A rest that is settled already is passed over.
+Outcome apply_to(Database& database, const CountSale& operation, Time now) {
+  if (is_counted(database, operation.sale)) return Outcome::kAlreadyDone;
+  Outcome outcome = Outcome::kAlreadyDone;
+  std::set<std::string> reduced;
+  for (std::size_t part = 0; part < operation.parts.size(); ++part) {
+    const CountSale::Part& one = operation.parts[part];
+    const auto known = find_segment(database, one.rest);
+    const bool is_first = reduced.insert(one.rest.text()).second;
+    if (!known || known->settled || (is_first && !known->lien)) {
+      reduced.erase(one.rest.text());
+      continue;
+    }
+    if (is_first) {
+      Segment segment = known->segment;
+      segment.quoted =
+          known->lien->amount - std::min(brought(operation.parts, one.rest), known->lien->amount);
+      segment.account = account_by_id(database, known->lien->account).name;
+      if (const Outcome set = set_lien(database, segment, now);
+          set != Outcome::kDone && set != Outcome::kAlreadyDone)
+        return set;
+    }
+    outcome = keep_sale(database, operation, part);
+  }
+  return outcome;
 }
 
 }  // namespace

@@ -68,18 +68,34 @@ Result<std::vector<AccountInfo>> Ledger::accounts() const {
   });
 }
 
+Result<std::vector<PotInfo>> Ledger::pots() const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_pots(database); });
+}
+
+Result<std::vector<WrittenRequest>> Ledger::requests(const std::string& cluster, Time since) const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_requests(database, cluster, since); });
+}
+
 Result<std::vector<OpenLien>> Ledger::open_liens(const std::string& cluster) const {
   Database& database = *impl_->database;
   return guarded([&] {
     std::vector<OpenLien> liens;
     Statement query =
         database.prepare(fmt::format("SELECT {} FROM segment WHERE lien IS NOT NULL AND cluster = "
-                                     "? ORDER BY job_id, submitted, restart",
+                                     "? AND id NOT IN (SELECT segment FROM rest) "
+                                     "ORDER BY job_id, submitted, restart",
                                      segment_columns()));
     query.bind(cluster);
     while (query.step()) liens.push_back({read_segment(query)});
     return liens;
   });
+}
+
+Result<OpenRests> Ledger::open_rests(const std::string& cluster) const {
+  Database& database = *impl_->database;
+  return guarded([&] { return read_open_rests(database, cluster); });
 }
 
 Result<std::vector<PostedAsk>> Ledger::asks(const std::string& cluster) const {

@@ -100,7 +100,8 @@ std::vector<std::string> compare_charges(const std::vector<Segment>& books, cons
   for (const Segment& run : books) bills.emplace(run.key.job_id, run.key.bid, run.charged);
   for (const Segment& run : books) {
     const SlurmRun* found = find_run(run, slurm);
-    const bool charged_for_running = run.charged > Money() && run.start != 0;
+    const bool is_place = run.note.starts_with(kPlaceNote);  // its job never starts
+    const bool charged_for_running = run.charged > Money() && run.start != 0 && !is_place;
     const std::string what = fmt::format("{}: charged {} on {}", name_of(id_of(run)),
                                          run.charged.to_string(), run.account);
     if (found == nullptr) {

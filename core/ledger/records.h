@@ -25,6 +25,8 @@ struct SlurmRun {
   bool is_live = false;                    ///< pending, running or suspended
   std::string admin_comment;
 };
+/// How the note of a bill begins that is for a place which was reserved.
+inline constexpr std::string_view kPlaceNote = "place market_r";
 /// By job number; Slurm gives numbers again.
 using SlurmRuns = std::multimap<std::uint32_t, SlurmRun>;
 

@@ -26,9 +26,15 @@ struct ChargedRun {
 /// The runs of one bid under one account, oldest first.
 using SubmissionRuns = std::vector<ChargedRun>;
 
+// What was bought and not used is of the bid too ("TOKEN.TIME").
+std::string bid_of(const SegmentKey& key) {
+  return key.bid.substr(0, key.bid.find('.'));
+}
+
 // Of runs from before bids were kept, the next submission begins where the restarts do.
 bool belongs_to(const ChargedRun& run, const ChargedRun& before) {
-  return run.key.bid == before.key.bid && run.uid == before.uid && run.account == before.account &&
+  return bid_of(run.key) == bid_of(before.key) && run.uid == before.uid &&
+         run.account == before.account &&
          (!run.key.bid.empty() || run.key.restart > before.key.restart);
 }
 

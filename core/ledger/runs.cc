@@ -19,7 +19,7 @@ Condition visible_and_wanted(const RunsQuestion& question) {
   Condition condition = condition_of(question.filter);
   if (question.viewer.sees_all) return condition;
   Condition coordinated;
-  coordinated.one_of("account", question.viewer.accounts);
+  coordinated.one_of(kPayingAccount, question.viewer.accounts);
   const bool coordinates = !question.viewer.accounts.empty();
   condition.sql += fmt::format(" AND (uid = {}{})", question.viewer.uid,
                                coordinates ? " OR (" + coordinated.sql + ")" : "");

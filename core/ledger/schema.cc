@@ -224,6 +224,51 @@ CREATE TABLE node_income (
 CREATE INDEX node_income_end ON node_income (cluster, "end");
 )sql";
 
+// The class of a bid, and what its shape needs beside value and deadline: a sigmoid's drop and zero
+// in seconds after the bid, the units of work of a recurrent job.
+constexpr const char* kSchema4Classes = R"sql(
+ALTER TABLE bid ADD COLUMN class TEXT NOT NULL DEFAULT '';
+ALTER TABLE bid ADD COLUMN falls INTEGER NOT NULL DEFAULT 0 CHECK (falls >= 0);
+ALTER TABLE bid ADD COLUMN zero INTEGER NOT NULL DEFAULT 0 CHECK (zero >= 0);
+ALTER TABLE bid ADD COLUMN work REAL NOT NULL DEFAULT 0 CHECK (work >= 0);
+)sql";
+
+// What is bought and not used waits for its resale (core/ledger/rests.cc).
+constexpr const char* kSchema4Rests = R"sql(
+CREATE TABLE rest (
+  segment  INTEGER PRIMARY KEY REFERENCES segment (id),
+  market   TEXT NOT NULL,
+  made     INTEGER NOT NULL
+) STRICT;
+CREATE TABLE resold (
+  id       INTEGER PRIMARY KEY,
+  rest     INTEGER NOT NULL REFERENCES rest (segment),
+  sale     TEXT NOT NULL CHECK (sale <> ''),
+  begin    INTEGER NOT NULL,
+  "end"    INTEGER NOT NULL CHECK ("end" > begin),
+  billing  REAL NOT NULL CHECK (billing >= 0),
+  amount   INTEGER NOT NULL CHECK (amount >= 0)
+) STRICT;
+CREATE INDEX resold_rest ON resold (rest);
+CREATE INDEX resold_sale ON resold (sale);
+)sql";
+
+// What utilities are learned from (core/ledger/utility_runs.cc).
+constexpr const char* kSchema5 = R"sql(
+CREATE TABLE utility_run (
+  id       INTEGER PRIMARY KEY,
+  key      TEXT NOT NULL UNIQUE CHECK (key <> ''),
+  cluster  TEXT NOT NULL,
+  market   TEXT NOT NULL,
+  uid      INTEGER NOT NULL,
+  name     TEXT NOT NULL CHECK (name <> ''),
+  ended    INTEGER NOT NULL,
+  seconds  REAL NOT NULL CHECK (seconds > 0),
+  shares   TEXT NOT NULL CHECK (shares <> '')
+) STRICT;
+CREATE INDEX utility_run_name ON utility_run (cluster, market, uid, name, ended);
+)sql";
+
 std::string owner_of(const struct stat& file) {
   const passwd* entry = getpwuid(file.st_uid);
   return entry != nullptr ? entry->pw_name : fmt::format("uid {}", file.st_uid);
@@ -318,7 +363,8 @@ void bring_up_to_date(Database& database, Mode mode, const SchemaSteps& steps) {
 }  // namespace
 
 const SchemaSteps& schema_steps() {
-  static const SchemaSteps steps = {kSchema1, kSchema2, kSchema3};
+  static const std::string kSchema4 = std::string(kSchema4Classes) + kSchema4Rests;
+  static const SchemaSteps steps = {kSchema1, kSchema2, kSchema3, kSchema4, kSchema5};
   return steps;
 }
 

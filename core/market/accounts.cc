@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -10,7 +11,8 @@ namespace market {
 namespace {
 
 constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
-constexpr std::size_t kRoomPerJob = 5;      // bid, its end, lien, its change, settlement
+constexpr std::size_t kRoomPerJob =
+    8;  // bid, its end, lien, its change, settlement, rest, resale, what it teaches
 
 const char* words_for(const ledger::Operation& operation) {
   constexpr std::array<const char*, std::variant_size_v<ledger::Operation>> kWords = {
@@ -21,7 +23,13 @@ const char* words_for(const ledger::Operation& operation) {
       "a bid to learn from",
       "to forget a bid",
       "a would-be bill",
-      "the asks of nodes"};
+      "the asks of nodes",
+      "to wait for a resale",
+      "a resale",
+      "a change of pots",
+      "credits for another cluster",
+      "a run to learn a utility from",
+      "to forget the runs of a name"};
   return kWords.at(operation.index());
 }
 
@@ -80,8 +88,8 @@ std::vector<Queued> Accounts::take_entries() {
   return taken;
 }
 
-bool Accounts::has_room_for(std::size_t live_jobs) const {
-  return unwritten_ + kRoomPerJob * live_jobs <= kQueueRoom;
+bool Accounts::has_room_for(std::size_t live_jobs, std::size_t rests) const {
+  return unwritten_ + kRoomPerJob * live_jobs + rests <= kQueueRoom;
 }
 
 std::vector<RefusedLien> Accounts::take_results(BooksReport& news) {
@@ -93,7 +101,8 @@ std::vector<RefusedLien> Accounts::take_results(BooksReport& news) {
     log_(LogLevel::kInfo,
          fmt::format("job {}: the ledger refused {}", queued.job_id, words_for(queued.operation)));
     if (const ledger::SegmentKey* run = run_of_lien(queued.operation))
-      refused.push_back({queued.job_id, run->text(), queued.previous_lien});
+      refused.push_back(
+          {queued.job_id, run->text(), queued.previous_lien, result == ledger::Outcome::kPaid});
   }
   unwritten_ -= news.done.size();
   std::move(news.done.begin(), news.done.end(), std::back_inserter(unread_));
@@ -113,9 +122,13 @@ ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
   segment.key = run_key(cluster_name_, job);
   segment.array_job_id = job.array_job_id;
   segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
+  if (job.component) {
+    segment.array_job_id = job.component->of;
+    segment.array_task_id = ledger::kComponent | job.component->index;
+  }
   segment.uid = job.agreed.bid.uid;
   segment.user = job.user;
-  segment.account = job.agreed.bid.account;
+  segment.account = payer(job.agreed.bid);
   segment.partition = job.agreed.bid.request.partition;
   segment.mechanism = job.agreed.terms.rule;
   segment.tres = job.seen.tres;
@@ -128,7 +141,7 @@ ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
 }
 
 void Accounts::set_lien(Job& job, Money amount, double billing) {
-  if (job.agreed.lien == amount && job.agreed.lien_account == job.agreed.bid.account) return;
+  if (job.agreed.lien == amount && job.agreed.lien_account == payer(job.agreed.bid)) return;
   if (amount == Money()) return void_lien(job, "nothing to pay");
   Queued queued;
   queued.job_id = job.id;
@@ -141,9 +154,9 @@ void Accounts::set_lien(Job& job, Money amount, double billing) {
     queued.operation = ledger::ChangeLien{std::move(segment)};
     queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
   }
-  queued.deltas.emplace_back(job.agreed.bid.account, Delta{Money(), amount});
+  queued.deltas.emplace_back(payer(job.agreed.bid), Delta{Money(), amount});
   job.agreed.lien = amount;
-  job.agreed.lien_account = job.agreed.bid.account;
+  job.agreed.lien_account = payer(job.agreed.bid);
   enqueue(std::move(queued));
 }
 
@@ -163,16 +176,28 @@ void Accounts::settle(Job& job, ledger::Segment segment, ledger::Payouts parts, 
   queued.job_id = job.id;
   queued.previous_lien = job.agreed.lien;
   if (!resettled || job.agreed.lien != Money()) {
-    queued.deltas.emplace_back(job.agreed.bid.account,
-                               Delta{segment.refunded - segment.charged, Money()});
+    Money charged = segment.charged;
+    for (const ledger::Payee& pot : parts.pots) {
+      queued.deltas.emplace_back(pot.account, Delta{Money() - pot.amount, Money()});
+      charged -= pot.amount;
+    }
+    queued.deltas.emplace_back(payer(job.agreed.bid), Delta{segment.refunded - charged, Money()});
     for (const ledger::Payee& payee : parts.payees)
       queued.deltas.emplace_back(payee.account, Delta{payee.amount, Money()});
   }
   if (job.agreed.lien != Money())
     queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
-  queued.operation =
-      ledger::Settle{std::move(segment), std::move(parts.payees), std::move(parts.nodes)};
+  queued.operation = ledger::Settle{std::move(segment), std::move(parts.payees),
+                                    std::move(parts.nodes), std::move(parts.pots)};
   job.agreed.lien = Money();
+  enqueue(std::move(queued));
+}
+
+void Accounts::charge(const Job& job, ledger::Segment segment) {
+  Queued queued;
+  queued.job_id = job.id;
+  queued.deltas.emplace_back(segment.account, Delta{Money() - segment.charged, Money()});
+  queued.operation = ledger::Settle{std::move(segment), {}, {}, {}};
   enqueue(std::move(queued));
 }
 
@@ -186,6 +211,82 @@ void Accounts::observe(Job& job, ledger::ObserveRun run, bool resettled) {
     queued.deltas.emplace_back(job.agreed.lien_account, Delta{Money(), Money() - job.agreed.lien});
   queued.operation = std::move(run);
   job.agreed.lien = Money();
+  enqueue(std::move(queued));
+}
+
+void Accounts::change_pots(ledger::ChangePots change) {
+  Queued queued;
+  const bool closes = change.kind == ledger::ChangePots::Kind::kClose;
+  // Of a receipt the books alone know whether it was presented before: until then it is worth nothing.
+  const bool is_sure = change.kind != ledger::ChangePots::Kind::kReceipt;
+  for (const ledger::ChangePots::Part& part : change.parts) {
+    if (!is_sure) break;
+    const Money moved = closes ? Money() - part.amount : part.amount;
+    queued.deltas.emplace_back(part.account, Delta{Money() - moved, Money()});
+    queued.deltas.emplace_back(part.pot, Delta{moved, Money()});
+  }
+  queued.operation = std::move(change);
+  enqueue(std::move(queued));
+}
+
+void Accounts::send_credits(ledger::SendCredits sent) {
+  Queued queued;
+  queued.deltas.emplace_back(sent.account, Delta{Money() - sent.amount, Money()});
+  queued.operation = std::move(sent);
+  enqueue(std::move(queued));
+}
+
+void Accounts::offer_rest(const ledger::Rest& rest) {
+  Queued queued;
+  queued.job_id = rest.segment.key.job_id;
+  queued.deltas.emplace_back(rest.segment.account, Delta{Money(), rest.segment.quoted});
+  queued.operation = ledger::OfferRest{rest};
+  enqueue(std::move(queued));
+}
+
+void Accounts::count_sale(ledger::CountSale sale, const std::vector<ledger::Rest>& rests) {
+  Queued queued;
+  for (const ledger::CountSale::Part& part : sale.parts) {
+    const auto rest = std::find_if(rests.begin(), rests.end(), [&part](const ledger::Rest& one) {
+      return one.segment.key == part.rest;
+    });
+    if (rest != rests.end())
+      queued.deltas.emplace_back(rest->segment.account,
+                                 Delta{Money(), Money() - part.resold.amount});
+  }
+  queued.operation = std::move(sale);
+  enqueue(std::move(queued));
+}
+
+void Accounts::charge_rest(ledger::Rest rest, Money lien) {
+  Queued queued;
+  ledger::Segment& segment = rest.segment;
+  queued.job_id = segment.key.job_id;
+  segment.charged = segment.quoted;
+  segment.start = segment.planned_start;
+  segment.end = segment.promised_end;
+  segment.note = "bought and not used";
+  if (!rest.resold.empty()) {
+    Money brought;
+    for (const ledger::Resold& resold : rest.resold) brought += resold.amount;
+    segment.note += fmt::format(", sold again for {} above the floor", brought.to_string());
+  }
+  queued.deltas.emplace_back(segment.account, Delta{Money() - segment.charged, Money() - lien});
+  if (observes_) {
+    ledger::ObserveRun would_be;
+    would_be.market = rest.market;
+    would_be.segment = std::move(segment);
+    queued.operation = std::move(would_be);
+  } else {
+    queued.operation = ledger::Settle{std::move(segment), {}, {}, {}};
+  }
+  enqueue(std::move(queued));
+}
+
+void Accounts::forget_rest(const ledger::Rest& rest) {
+  Queued queued;
+  queued.operation = ledger::VoidLien{rest.segment.key, "no market follows it any more"};
+  queued.deltas.emplace_back(rest.segment.account, Delta{Money(), Money() - rest.segment.quoted});
   enqueue(std::move(queued));
 }
 

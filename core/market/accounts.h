@@ -20,8 +20,9 @@ namespace market {
 /// A lien that the books refused, or a change of one.
 struct RefusedLien {
   std::uint32_t job_id = 0;
-  std::string run;  ///< as SegmentKey::text()
-  Money previous;   ///< what was set aside before
+  std::string run;    ///< as SegmentKey::text()
+  Money previous;     ///< what was set aside before
+  bool paid = false;  ///< the run was paid for before a crash that Slurm forgot it in
 };
 
 class Accounts {
@@ -49,12 +50,26 @@ class Accounts {
   /// Makes the job's lien `amount` on its bid's account; `billing`: its billing units.
   void set_lien(Job& job, Money amount, double billing);
   void void_lien(Job& job, const std::string& note);
+  /// Charges what no lien of its own was set aside for.
+  void charge(const Job& job, ledger::Segment segment);
   /// Charges a run; its lien returns. `resettled`: the balances have it already where no lien is
   /// left.
   void settle(Job& job, ledger::Segment segment, ledger::Payouts parts, bool resettled);
+  /// Credits move between accounts and pots, or intervals change.
+  void change_pots(ledger::ChangePots change);
+  /// Credits leave for a host of another cluster.
+  void send_credits(ledger::SendCredits sent);
   /// Tells what a run would have been charged; what was set aside for it returns. `resettled` as in
   /// settle().
   void observe(Job& job, ledger::ObserveRun run, bool resettled);
+  /// What somebody gave back is set aside until its hours are over.
+  void offer_rest(const ledger::Rest& rest);
+  /// What a purchase brings returns; `rests` are those it is about, among others.
+  void count_sale(ledger::CountSale sale, const std::vector<ledger::Rest>& rests);
+  /// The hours of a rest are over; `lien`: what is set aside for it.
+  void charge_rest(ledger::Rest rest, Money lien);
+  /// Nobody is to pay for it after all, in a market that observed.
+  void forget_rest(const ledger::Rest& rest);
   /// The job's present run as the books will know it, not ended.
   ledger::Segment segment_of(const Job& job, double billing) const;
   /// Whether an owner's account is missing and was not said to be.
@@ -67,7 +82,7 @@ class Accounts {
   /// Entries that the books have not confirmed.
   std::size_t unwritten() const { return unwritten_; }
   /// Whether the entries that so many live jobs can ever need have room.
-  bool has_room_for(std::size_t live_jobs) const;
+  bool has_room_for(std::size_t live_jobs, std::size_t rests) const;
   /// What the books wrote and hold; the liens they refused.
   std::vector<RefusedLien> take_results(BooksReport& news);
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // submit: who asks for what, when, paid by whom; then accept at a price, or refuse with what would
-// do.
+// do. One file although it is long: what is checked before a price and after it must agree.
 #include "core/market/admission.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/market/abacus_options.h"
+#include "core/market/class_choice.h"
 #include "core/market/convert.h"
 #include "core/market/note.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 #include "core/plan/fit_reason.h"
 #include "core/util/account_name.h"
@@ -17,9 +20,6 @@
 
 namespace market {
 namespace {
-
-constexpr Time kFarthest = Time{1} << 40;           // sums with it stay in range
-constexpr std::uint32_t kNoTimeLimit = 0x7fffffff;  // Slurm's INFINITE and NO_VAL lie above
 
 Answer refuse(const std::string& why) {
   return Answer{MARKET_REJECTED, prefixed(why), "", ""};
@@ -31,16 +31,60 @@ Answer again(const std::string& why) {
 
 }  // namespace
 
+// What the job's note says of the bid and of the promise, until tasks are seen.
+Note Admission::note_of_acceptance(const Draft& draft, const Provisional& provisional, Time now) {
+  const Terms& first = provisional.tasks.front().terms;
+  Note note;
+  note.token = provisional.token;
+  note.account = draft.bid.account;
+  note.rule = first.rule;
+  note.markup = first.markup;
+  note.ex_post = first.ex_post;
+  note.start = first.start;
+  note.end = first.promised_end;
+  note.submitted = now;
+  note.budget = draft.texts.budget;
+  note.rate_text = draft.texts.rate;
+  note.value = draft.texts.value;
+  note.quote = draft.texts.quote;
+  note.list = provisional.list;
+  note.reserved = provisional.reserved;
+  note.workload = draft.texts.workload;
+  note.malleable = draft.texts.malleable;
+  note.job_class = draft.bid.request.job_class;
+  note.work = draft.texts.work;
+  note.pot = draft.bid.pot;
+  note.utility = draft.texts.utility;
+  note.array_budget = draft.texts.array_budget;
+  note.array_tasks = draft.bid.array_tasks;
+  note.array_limit = draft.bid.array_tasks > 0 ? draft.throttle : 0;
+  note.has_level = draft.bid.level != 0;
+  return note;
+}
+
 Answer Admission::submit(const market_submission_t& submission, Time now) {
-  if (submission.budget == nullptr && submission.budget_rate == nullptr &&
-      submission.value == nullptr && submission.quote == nullptr)
+  if (submission.follows != 0) return submit_component(submission, now);
+  if (opts_out(submission)) return without_bid(submission);
+  if (auto answer = by_pot(submission, now)) return std::move(*answer);
+  if (!market_has_bid(&submission)) {
+    if (submission.workload != nullptr || submission.malleable != nullptr)
+      return refuse("--workload and --malleable are for a bid: add --budget-rate=CREDITS");
+    if (submission.utility != nullptr)
+      return refuse("--utility is a part of a bid: add --budget=CREDITS");
     return without_bid(submission);
+  }
   if (!site_.ready()) return unavailable();
+  if (submission.component != 0) return submit_component(submission, now);
   const bool names_several = or_empty(submission.partition).find(',') != std::string_view::npos;
   auto draft = names_several ? check_several(submission, now) : check(submission, now);
   if (!draft) return refuse(draft.error().text);
-  if (!site_.accounts.has_room_for(site_.jobs.live() + draft->tasks)) return no_room();
-  if (draft->row && site_.menus.in_use(submission.uid))
+  if (!site_.accounts.has_room_for(site_.jobs.live() + site_.arrays.waiting_tasks() + draft->tasks,
+                                   site_.resales.waiting().size()))
+    return no_room();
+  if (draft->row && draft->row->is_held &&
+      site_.held_quotes.in_use(submission.uid, draft->row->name.row))
+    return again("a submission that is not a job yet takes this quote: try again");
+  if (draft->row && !draft->row->is_held && site_.menus.in_use(submission.uid))
     return again("a submission that is not a job yet takes a row of this menu: try again");
   if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return again(*why);
   return decide(std::move(*draft), now);
@@ -107,66 +151,60 @@ Result<const Partition*> Admission::check_partition(std::string_view names) cons
   return partition;
 }
 
-Result<Time> Admission::check_time_limit(std::uint32_t minutes, const Partition& partition) const {
-  Time limit = minutes >= kNoTimeLimit ? 0 : static_cast<Time>(minutes) * 60;
-  if (limit == 0) limit = partition.default_time;
-  if (limit == 0) return fail("a job with a bid needs a time limit: add --time");
-  if (partition.max_time != 0 && limit > partition.max_time) {
-    return fail(fmt::format("time limit {} is above the {} of partition {}", time_limit_text(limit),
-                            time_limit_text(partition.max_time), partition.name));
-  }
-  return limit;
-}
-
-// The window the mechanism sees ends start_slack before the deadline, so that start-up and clean-up
-// are in time too.
-Result<void> Admission::check_window(Request& request, Time begin, Time deadline, Time now) const {
-  const MarketSettings& settings = site_.exchange_of(request).settings;
-  begin = std::min(begin, kFarthest);
-  request.earliest = std::max(begin, now);
-  const Time busy = request.duration + settings.start_slack;
-  const Time horizon = now + settings.horizon;
-  if (deadline != 0 && deadline <= now) {
-    return fail(fmt::format("the deadline {} is in the past", format_time_short(deadline, now)));
-  }
-  if (deadline != 0 && request.earliest + busy > deadline) {
-    return fail(
-        fmt::format("the deadline {} is too near: a time limit of {} and {} s for start and "
-                    "clean-up end at {} at the earliest",
-                    format_time_short(deadline, now), time_limit_text(request.duration),
-                    settings.start_slack, format_time_short(request.earliest + busy, now)));
-  }
-  if (request.earliest + busy > horizon) {
-    return fail(fmt::format("the job would end after {}: the market plans {} ahead",
-                            format_time_short(horizon, now), time_limit_text(settings.horizon)));
-  }
-  request.deadline = site_.window_end(request, deadline, now);
-  return {};
-}
-
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   const int given = (submission.budget != nullptr) + (submission.budget_rate != nullptr) +
-                    (submission.value != nullptr) + (submission.quote != nullptr);
+                    (submission.value != nullptr) + (submission.quote != nullptr) +
+                    (submission.array_budget != nullptr);
+  if (given > 1 && submission.array_budget != nullptr)
+    return fail("give --array-budget or one of --budget, --budget-rate, --value and --quote");
   if (given > 1) return fail("give one of --budget, --budget-rate, --value and --quote");
-  draft.texts = {std::string(or_empty(submission.budget)), std::string(or_empty(submission.value)),
+  if (given > 0 && submission.work != nullptr)
+    return fail(
+        "--work is a bid of its own: leave out --budget, --budget-rate, --value and --quote");
+  if (given == 0 && submission.work == nullptr)
+    return fail("--class is a part of a bid: add --budget, --value, --work or --quote");
+  draft.texts = {std::string(or_empty(submission.budget)),
+                 std::string(or_empty(submission.value)),
                  std::string(or_empty(submission.quote)),
-                 std::string(or_empty(submission.budget_rate))};
-  if (submission.quote == nullptr) {
+                 std::string(or_empty(submission.budget_rate)),
+                 {},
+                 {},
+                 std::string(or_empty(submission.work))};
+  draft.texts.array_budget = or_empty(submission.array_budget);
+  if (submission.work != nullptr) {
+    const auto work = parse_work(draft.texts.work);
+    if (!work) return tl::unexpected(work.error());
+    draft.bid.worth.work = *work;
+  } else if (submission.quote == nullptr) {
     auto worth = parse_worth(draft.texts);
     if (!worth) return tl::unexpected(worth.error());
     draft.bid.worth = *worth;
   }
-  if (submission.het) return fail("heterogeneous jobs cannot carry a bid");
   const auto partition = check_partition(or_empty(submission.partition));
   if (!partition) return tl::unexpected(partition.error());
 
   Request& request = draft.bid.request;
   request.partition = (*partition)->name;
   request.qos = lower_case(or_empty(submission.qos));
-  const auto limit = check_time_limit(submission.time_limit_min, **partition);
-  if (!limit) return tl::unexpected(limit.error());
-  request.duration = *limit;
+  const bool is_malleable = submission.workload != nullptr || submission.malleable != nullptr;
+  SizeOptions size = size_options(submission.size);
+  if (is_malleable) {
+    if (auto checked = check_malleable(submission); !checked)
+      return tl::unexpected(checked.error());
+    size.max_nodes = 1;
+  }
+  auto demand = site_.demand_for(size, request.partition);
+  if (is_malleable) {
+    if (!demand) return tl::unexpected(demand.error());
+    request.demand = *demand;
+    if (auto made = make_malleable(site_, submission, &draft); !made)
+      return tl::unexpected(made.error());
+  } else {
+    const auto limit = check_time_limit(submission.time_limit_min, **partition);
+    if (!limit) return tl::unexpected(limit.error());
+    request.duration = *limit;
+  }
   if (draft.bid.worth.rate && !site_.exchange_of(request).takes_rates())
     return fail(std::string(kNoRates));
   fit_budget(draft.bid);
@@ -177,10 +215,10 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   draft.throttle = submission.array_throttle;
-  if (const auto most = site_.exchange_of(request).settings.max_array_tasks; draft.tasks > most) {
+  if (const auto most = site_.exchange_of(request).settings.max_array_tasks;
+      draft.tasks > most && submission.array_budget == nullptr) {
     return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, most));
   }
-  auto demand = site_.demand_for(size_options(submission.size), request.partition);
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
   if (auto misfit = fit_reason(request.demand.shape, request.partition, site_.cluster.plan()))
@@ -189,10 +227,12 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   draft.held = submission.held;
   auto account = check_account(or_empty(submission.account), submission, draft.set_account);
   if (!account) return tl::unexpected(account.error());
-  draft.bid.account = std::move(*account);
-  if (submission.quote != nullptr) {
-    if (auto taken = take_row(draft, submission, now); !taken) return tl::unexpected(taken.error());
-  }
+  set_account(draft.bid, std::move(*account));
+  if (auto taken = take_abacus_options(site_, submission, draft); !taken)
+    return tl::unexpected(taken.error());
+  const auto settled = submission.quote != nullptr ? take_row(draft, submission, now)
+                                                   : settle_class(draft, submission, now);
+  if (!settled) return tl::unexpected(settled.error());
   return draft;
 }
 
@@ -201,14 +241,6 @@ std::string JobBook::next_token() {
 }
 
 namespace {
-
-std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std::uint32_t tasks) {
-  std::string text = !for_sale ? "nothing is for sale in the job's window"
-                               : "no nodes are free long enough in the job's window";
-  if (tasks > 1) text += fmt::format(" for more than {} of {} tasks", placed, tasks);
-  if (capped) text += " (only the best starts were tried)";
-  return text + ".";
-}
 
 std::string worthless_text(const Bid& bid) {
   if (bid.worth.budget) return "a budget of 0 buys nothing here: bid more, or run without a bid";
@@ -228,25 +260,6 @@ std::string waiting_text(const Draft& draft, std::size_t tasks, Money needed, Mo
 
 }  // namespace
 
-// Why the next task has no place at a price that the bid covers.
-std::string Admission::refusal_of(const Draft& draft, const Group& group, Time now) {
-  if (draft.row) return row_is_gone(draft, now);
-  const Found& found = *group.missing;
-  const auto placed = static_cast<std::uint32_t>(group.tasks.size());
-  std::string text;
-  if (found.choice && draft.bid.worth.budget) {
-    text = fmt::format("needs {}{}, budget is {}.", enough_text(found.choice->price),
-                       draft.array ? " per task" : "", there_is_text(*draft.bid.worth.budget));
-  } else if (draft.bid.worth.value && !found.for_sale) {
-    text = "at every start in the window the job's value is below its price.";
-  } else {
-    text = no_place_text(found.for_sale, found.capped, placed, draft.tasks);
-    if (draft.throttle != 0 && draft.throttle < draft.tasks)
-      text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
-  }
-  return text + alternatives(draft, now);
-}
-
 // When one task cannot be had, all are given back.
 Answer Admission::decide(Draft draft, Time now) {
   Provisional provisional;
@@ -257,9 +270,14 @@ Answer Admission::decide(Draft draft, Time now) {
   provisional.made = provisional.seen = now;
   provisional.user_held = draft.held;
   const Request& request = draft.bid.request;
-  const Money available = site_.accounts.available(draft.bid.account);
   Exchange& exchange = site_.exchange_of(request);
   if (exchange.is_worthless(draft.bid, now, now)) return refuse(worthless_text(draft.bid));
+  const bool is_held = draft.row && draft.row->is_held;
+  if (draft.row) provisional.reserved = draft.row->reserved;
+  if (draft.row) provisional.list = draft.row->list;
+  if (provisional.list) provisional.list->user_held = draft.held;
+  if (is_held) site_.held_quotes.let_go(draft.bid.uid, draft.row->name.row);
+  const Money available = site_.accounts.available(draft.bid.account);
   Group group = exchange.place_tasks(draft, provisional.token, wish_for(draft.bid, now), now);
   if (group.missing && draft.row && draft.row->name.later) {
     group = place_later(draft, provisional.token, std::move(group), now);
@@ -287,6 +305,7 @@ Answer Admission::decide(Draft draft, Time now) {
   if (!refusal.empty() || (short_of_funds && !per_task))
     exchange.take_back(group, request, provisional.token);
   if (!refusal.empty()) {
+    if (is_held) site_.held_quotes.take_again(draft.bid.uid, draft.row->name.row, now);
     if (!lacks_funds && !draft.row) site_.lessons.teach_refused(draft, needed, now);
     return refuse(refusal);
   }
@@ -322,38 +341,31 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   const Money available = site_.accounts.available(account);
   site_.accounts.set_aside(account, total);
 
-  Note note;
+  Note note = note_of_acceptance(draft, provisional, now);
   note.observed = site_.observes;
-  const Terms& first = provisional.tasks.front().terms;
-  note.token = provisional.token;
-  note.account = account;
-  note.rule = first.rule;
-  note.markup = first.markup;
-  // Should everything be forgotten before the tasks are seen, nobody pays too much.
-  note.price = cheapest;
-  note.ex_post = first.ex_post;
-  note.start = first.start;
-  note.end = first.promised_end;
-  note.submitted = now;
+  note.price =
+      cheapest;  // should everything be forgotten before the tasks are seen, nobody pays too much
   note.waiting = funded == 0;
-  note.budget = draft.texts.budget;
-  note.rate_text = draft.texts.rate;
-  note.value = draft.texts.value;
-  note.quote = draft.texts.quote;
 
   Answer answer;
   // With tasks that must wait the whole array comes in held; the first pass lets the others go.
   // So does a job that starts only on nodes that are awarded to it.
   const bool all_funded = funded == provisional.tasks.size();
-  const bool kept_back = !site_.observes && site_.exchange_of(draft.bid.request).awards_nodes();
-  answer.verdict = all_funded && !kept_back ? MARKET_ACCEPTED : MARKET_WAITING;
+  // One of a list waits for the others, and what stands for a place never starts.
+  const bool kept_back =
+      !site_.observes && site_.exchange_of(draft.bid.request).holds_until_turn(draft.bid);
+  const bool waits = provisional.list || provisional.reserved;
+  answer.verdict = all_funded && !kept_back && !waits ? MARKET_ACCEPTED : MARKET_WAITING;
   note.kept_back = kept_back && !draft.held;
-  provisional.comes_held = !site_.observes && answer.verdict == MARKET_WAITING;
+  provisional.comes_held = !site_.observes && answer.verdict == MARKET_WAITING && !waits;
   answer.note = write_note(note);
   if (draft.set_account) answer.account = account;
+  if (draft.bid.malleable)
+    answer.time_limit_min = static_cast<std::uint32_t>(draft.bid.request.duration / 60);
   if (draft.set_partition) answer.partition = draft.bid.request.partition;
   if (funded > 0) {
-    const std::string what = draft.array ? counted(funded, "task") + " " : "";
+    const std::uint32_t tasks = draft.bid.array_tasks > 0 ? draft.tasks : funded;
+    const std::string what = draft.array ? counted(tasks, "task") + " " : "";
     answer.text =
         fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}{}; {} left to spend", what,
                     enough_text(total), site_.config.currency, account,
@@ -361,12 +373,14 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
                     why_late(draft, starts, now), there_is_text(site_.accounts.available(account)));
     if (draft.row)
       answer.text = fmt::format(
-          "accepted for {} {} ({}), row {} of menu {}, done by {}{}", enough_text(total),
-          site_.config.currency, account, draft.row->name.row, draft.row->name.menu,
-          format_time_short(ends, now),
+          "accepted for {} {} ({}), {}, done by {}{}", enough_text(total), site_.config.currency,
+          account, words_for(*draft.row), format_time_short(ends, now),
           draft.row->contract.ex_post ? "; if it is late you pay less, never more" : "");
     if (auto text = site_.exchange_of(draft.bid.request).acceptance(draft.bid, what, now))
       answer.text = std::move(*text);
+    if (draft.learned_runs > 0)
+      answer.text += fmt::format("; utility {} learned from {} (smarket show utility)",
+                                 draft.texts.utility, counted(draft.learned_runs, "run"));
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';
@@ -376,7 +390,11 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   const bool quiet = site_.config.quiet == Quiet::kAccepted && all_funded;
   answer.text = quiet ? "" : prefixed(answer.text);
   answer.ticket = provisional.ticket;
-  if (draft.row) site_.menus.use(draft.bid.uid, provisional.token);
+  if (draft.row && draft.row->is_held) {
+    site_.held_quotes.use(draft.bid.uid, draft.row->name.row, provisional.token);
+  } else if (draft.row) {
+    site_.menus.use(draft.bid.uid, provisional.token);
+  }
   site_.jobs.keep_provisional(std::move(provisional));
   return answer;
 }

@@ -27,10 +27,13 @@ class Admission {
   /// Whether the asker speaks for an account that owns nodes: an operator, a coordinator, or where
   /// Slurm keeps no associations, and so no coordinators, a member.
   bool may_manage(std::string_view account, const market_submission_t& asker) const;
+  /// Whether the asker is an operator or a coordinator of the account.
+  bool coordinates(std::string_view account, const market_submission_t& asker) const;
   bool may_see(std::string_view account, const market_submission_t& asker) const;
   std::vector<std::string> accounts_to_see(const market_submission_t& asker) const;
   std::optional<std::string> check_unbid_change(const market_change_t& change) const;
   std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
+  Result<Bid> bid_after(const Job& job, const market_change_t& change, Time now) const;
   std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);
 
  private:
@@ -39,15 +42,26 @@ class Admission {
   Answer unavailable(const char* what) const;
   Answer no_room() const;
   Answer without_bid(const market_submission_t& submission) const;
+  bool opts_out(const market_submission_t& submission) const;
+  std::optional<Answer> by_pot(const market_submission_t& submission, Time now);
   Result<Draft> check(const market_submission_t& submission, Time now) const;
   Result<Draft> check_several(const market_submission_t& submission, Time now) const;
   Result<void> check_mix(const std::vector<std::string>& names) const;
   Draft cheapest(std::vector<Draft> drafts, Time now) const;
   Result<void> take_row(Draft& draft, const market_submission_t& submission, Time now) const;
+  Result<void> settle_class(Draft& draft, const market_submission_t& submission, Time now) const;
   void take(Draft& draft, TakenRow row) const;
   Group place_later(Draft& draft, const std::string& token, Group none, Time now);
   std::string row_is_gone(const Draft& draft, Time now) const;
   Answer decide(Draft draft, Time now);
+  Answer submit_component(const market_submission_t& submission, Time now);
+  std::optional<std::string> fault_of_component(const market_submission_t& submission,
+                                                const std::vector<Provisional*>& before) const;
+  std::optional<std::string> place_components(const std::vector<Provisional*>& components,
+                                              Money budget, Time now);
+  Answer accept_component(const Draft& draft, Provisional provisional,
+                          std::vector<Provisional*> before, Time now);
+  static Note note_of_acceptance(const Draft& draft, const Provisional& provisional, Time now);
   std::string refusal_of(const Draft& draft, const Group& group, Time now);
   Answer accept(const Draft& draft, Provisional provisional, Time now);
   std::string why_late(const Draft& draft, Time starts, Time now) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What would pass instead of a bid that is refused.
+// Why a bid is refused, and what would pass instead.
 #include <fmt/format.h>
 
 #include "core/market/admission.h"
@@ -8,6 +8,36 @@
 #include "core/words/phrases.h"
 
 namespace market {
+namespace {
+
+std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std::uint32_t tasks) {
+  std::string text = !for_sale ? "nothing is for sale in the job's window"
+                               : "no nodes are free long enough in the job's window";
+  if (tasks > 1) text += fmt::format(" for more than {} of {} tasks", placed, tasks);
+  if (capped) text += " (only the best starts were tried)";
+  return text + ".";
+}
+
+}  // namespace
+
+// Why the next task has no place at a price that the bid covers.
+std::string Admission::refusal_of(const Draft& draft, const Group& group, Time now) {
+  if (draft.row) return row_is_gone(draft, now);
+  const Found& found = *group.missing;
+  const auto placed = static_cast<std::uint32_t>(group.tasks.size());
+  std::string text;
+  if (found.choice && draft.bid.worth.budget) {
+    text = fmt::format("needs {}{}, budget is {}.", enough_text(found.choice->price),
+                       draft.array ? " per task" : "", there_is_text(*draft.bid.worth.budget));
+  } else if (draft.bid.worth.value && !found.for_sale) {
+    text = "at every start in the window the job's value is below its price.";
+  } else {
+    text = no_place_text(found.for_sale, found.capped, placed, draft.tasks);
+    if (draft.throttle != 0 && draft.throttle < draft.tasks)
+      text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
+  }
+  return text + alternatives(draft, now);
+}
 
 // A deadline by which the whole draft is within its budget; of the earliest places that are, so
 // that it is near, and tried out, as a search by that deadline may choose others.

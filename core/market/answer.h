@@ -15,11 +15,14 @@ struct Answer {
   std::string text, note, account;
   std::uint64_t ticket = 0;  ///< for submission_over(); 0: nothing was set aside
   std::string partition{};   ///< where the job goes, of several it named
+  std::uint32_t time_limit_min =
+      0;  ///< of a job whose time limit follows from its work; 0: its own
 };
 
-/// What is to be written on a job whose run ended; the strings of market_ended_t.
+/// What is to be written on a job whose run ended, and on its array; as market_ended_t.
 struct EndTexts {
   std::string note, bill;
+  std::uint32_t array_limit = 0;
 };
 
 }  // namespace market

@@ -19,18 +19,21 @@ void identify(Job& job, const market_job_t& seen) {
   job.seen.tres = or_empty(seen.tres_req);
   job.agreed.bid.uid = seen.uid;
   job.seen.throttle = seen.array_throttle;
+  if (seen.het_job_id != 0) job.component = Component{seen.het_job_id, seen.het_offset};
 }
 
 Job* Confirmation::welcome(const market_job_t& seen, Time now) {
-  const auto note = site_.note_in(or_empty(seen.note));
+  auto note = site_.note_in(or_empty(seen.note));
   if (!note || note->refused) return nullptr;
+  const bool is_part = note->array_tasks > 0 && seen.array_tasks_pending == 0;
+  if (is_part) note = site_.arrays.take_part(*note, seen, now);
   Job& job = site_.jobs.all()[seen.job_id];
   job = Job{};
   identify(job, seen);
   job.seen.begin = seen.begin;
   job.seen.fingerprint = fingerprint_of(seen);
   const auto provisional = site_.jobs.provisionals().find(note->token);
-  if (provisional != site_.jobs.provisionals().end()) {
+  if (!is_part && provisional != site_.jobs.provisionals().end()) {
     confirm(job, provisional->second, seen, now);
   } else {
     adopt(job, *note, seen, now);
@@ -51,6 +54,8 @@ void Confirmation::take_task(Job& job, Provisional& provisional) {
   job.agreed.texts = provisional.texts;
   job.agreed.bid_made = provisional.made;
   job.agreed.user_held = provisional.user_held;
+  job.agreed.list = provisional.list;
+  job.agreed.reserved = provisional.reserved;
   job.agreed.terms = task->terms;
   job.phase = Phase::kWaiting;
   job.cause = Cause::kNoFunds;
@@ -80,19 +85,25 @@ void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_
   const auto [counted_cpus, counted_nodes] =
       std::pair(provisional.counted_cpus, provisional.counted_nodes);
   take_task(job, provisional);
+  if (job.agreed.bid.array_tasks > 0) site_.arrays.begin(job, seen, nullptr);
   job.due.release =
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
   job.auction.kept_back =
-      job.due.release && site_.exchange_of(provisional.bid.request).awards_nodes();
+      job.due.release &&
+      site_.exchange_of(provisional.bid.request).holds_until_turn(provisional.bid);
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
-  if (!provisional.texts.quote.empty()) site_.menus.used(provisional.bid.uid, token);
+  if (!provisional.texts.quote.empty()) {
+    site_.menus.used(provisional.bid.uid, token);
+    site_.held_quotes.used(provisional.bid.uid, token);
+  }
   if (done) site_.jobs.forget_provisional(token);
   job.agreed.bid.uid = seen.uid;
   if (job.phase != Phase::kConfirmed) {
     job.due.hold = job.due.note = true;
     return;
   }
+  if (!job.agreed.terms.auctioned()) job.agreed.terms.accepted = site_.slips.accepted(job, now);
   settle_terms(job, seen, now);
   job.due.note = true;
   hear_count(job, seen, counted_cpus, counted_nodes, now);
@@ -114,13 +125,25 @@ void Confirmation::drop_provisional(const std::string& token) {
           .release(provisional.bid.request, task.terms.start, task.terms.start);
     site_.accounts.give_back(provisional.bid.account, task.terms.price);
   }
+  if (!provisional.texts.quote.empty())
+    site_.held_quotes.give_back(provisional.bid.uid, token, site_.last_pass);
   site_.jobs.forget_provisional(token);
 }
 
 void Confirmation::drop_provisionals(Time now) {
   site_.menus.forget(now);
+  site_.held_quotes.expire(now);
   for (const std::string& token : site_.jobs.take_gone(site_.pass_number, now))
     drop_provisional(token);
+}
+
+void Confirmation::forget_run(Job& job) {
+  job.run.start = job.run.end = job.run.ran = 0;
+  job.run.accrued = {};
+  job.auction.awarded = false;
+  job.auction.pays.clear();
+  job.auction.goods.clear();
+  job.auction.stopped = job.auction.unstoppable = false;
 }
 
 }  // namespace market

@@ -49,42 +49,6 @@ void Asks::install(std::vector<ledger::PostedAsk> asks) {
   }
 }
 
-Asks::Stage Asks::stage_of(const std::string& token, std::uint32_t uid) const {
-  const auto found = requests_.find(token);
-  if (found != requests_.end() && found->second.uid == uid) return found->second.stage;
-  // After a restart the books alone know it.
-  const bool is_there = std::any_of(posted_.begin(), posted_.end(), [&](const auto& entry) {
-    return entry.second.token == token && entry.second.uid == uid;
-  });
-  return is_there ? Stage::kWritten : Stage::kUnknown;
-}
-
-bool Asks::has_room_for(std::uint32_t uid, Time now) {
-  std::erase_if(requests_, [now](const auto& entry) {
-    const Time age = now - entry.second.made;
-    return entry.second.stage != Stage::kWaits && (age > kKept || age < 0);
-  });
-  std::size_t of_user = 0, in_all = 0;
-  for (const auto& [token, request] : requests_) {
-    if (request.stage != Stage::kWaits) continue;
-    ++in_all;
-    of_user += request.uid == uid;
-  }
-  return of_user < kOfAUser && in_all < kInAll;
-}
-
-void Asks::begin(const ledger::PostAsk& request, Time now) {
-  requests_[request.token] = {request.uid, now, Stage::kWaits};
-}
-
-void Asks::written(const ledger::PostAsk& request, ledger::Outcome outcome) {
-  const auto found = requests_.find(request.token);
-  if (found == requests_.end()) return;
-  const bool is_there =
-      outcome == ledger::Outcome::kDone || outcome == ledger::Outcome::kAlreadyDone;
-  found->second.stage = is_there ? Stage::kWritten : Stage::kRefused;
-}
-
 std::optional<std::string> refusal_of_ask(const NodeAsk& ask, const MarketSettings& settings) {
   const AskBounds& bounds = settings.asks;
   if (ask.price < bounds.least || ask.price > bounds.most)

@@ -3,7 +3,6 @@
 // which the books keep.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,25 +23,8 @@ class Asks {
   /// What the books hold, of each node the last one.
   void install(std::vector<ledger::PostedAsk> asks);
 
-  enum class Stage { kUnknown, kWaits, kWritten, kRefused };
-  /// How far the request of this token of the user is; whoever was told how it ended is forgotten.
-  Stage stage_of(const std::string& token, std::uint32_t uid) const;
-  /// Whether another request of the user can wait now.
-  bool has_room_for(std::uint32_t uid, Time now);
-  void begin(const ledger::PostAsk& request, Time now);
-  void written(const ledger::PostAsk& request, ledger::Outcome outcome);
-
  private:
-  static constexpr std::size_t kOfAUser = 4, kInAll = 64;
-  static constexpr Time kKept = 60;  // seconds from the request on
-
-  struct Request {
-    std::uint32_t uid = 0;
-    Time made = 0;
-    Stage stage = Stage::kWaits;
-  };
   std::map<std::string, ledger::PostedAsk, std::less<>> posted_;  // by node
-  std::map<std::string, Request, std::less<>> requests_;          // by token
 };
 
 /// Why the owner may not ask that, or nothing.

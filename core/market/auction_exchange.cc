@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "core/market/average_shares.h"
 #include "core/market/buying.h"
 #include "core/market/rates.h"
 #include "core/market/site.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
+#include "core/util/slurm_time.h"
 #include "core/words/phrases.h"
 
 namespace market {
@@ -17,6 +21,7 @@ namespace {
 
 constexpr double kHour = 3600;
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
+constexpr std::size_t kUsersForMean = 5;       // whose bids are told together
 constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
 
 // Whether `now` is worth as much as `before` whenever the job completes.
@@ -51,7 +56,8 @@ Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish,
   const Terms terms{most, std::max(now, draft.bid.request.earliest), 0, std::string(rule())};
   Group group;
   group.dearest = most;
-  for (std::uint32_t task = 0; task < draft.tasks; ++task) {
+  const std::uint32_t tasks = draft.bid.array_tasks > 0 ? 1 : draft.tasks;
+  for (std::uint32_t task = 0; task < tasks; ++task) {
     group.total += most;
     const bool funded = group.total <= available;
     if (!funded && per_task) group.total -= most;
@@ -77,13 +83,14 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
   for (const Job* job : live) {
     const bool running = job->phase == Phase::kRunning;
     const double worth = worth_at(job->agreed.bid, job->agreed.bid_made, limit_end(*job, now));
-    bids.push_back({job->id, &job->agreed.bid, job->agreed.bid_made,
-                    std::max(0.0, worth - job->run.accrued.credits), running,
-                    running ? job->run.ran : 0,
-                    job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt,
-                    bid_rate_of(job->agreed.bid), !running && !job->auction.stands,
-                    awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr});
+    bids.push_back(
+        {job->id, &job->agreed.bid, job->agreed.bid_made,
+         std::max(0.0, worth - job->run.accrued.credits), running, running ? job->run.ran : 0,
+         job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt,
+         bid_rate_of(job->agreed.bid), !running && !job->auction.stands,
+         awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr, job->auction.reach});
   }
+  count_arrays(live, bids);
   if (owners != nullptr) *owners = std::move(live);
   return bids;
 }
@@ -115,10 +122,14 @@ std::vector<NodeAsk> AuctionExchange::asks_of(const std::vector<std::uint32_t>& 
   return asks;
 }
 
-void AuctionExchange::work(Time now) {
+void AuctionExchange::gather(Time now) {
   join_auction(now);
   drop_worthless(now);
   see_who_stands(now);
+}
+
+void AuctionExchange::work(Time now) {
+  gather(now);
   std::vector<Job*> all;
   const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
   const bool all_stood =
@@ -137,7 +148,9 @@ void AuctionExchange::work(Time now) {
       standings[i].nodes = std::move(job.auction.standing.nodes);
       standings[i].payments = std::move(job.auction.standing.payments);
     }
+    count_shares(job, now);
     job.auction.standing = std::move(standings[i]);
+    if (takes_utilities()) go_on_counting(job, now);
     if (!runs) job.auction.asks = asks_of(job.auction.standing.nodes);
     job.auction.stood = true;
     if (!std::exchange(job.auction.rated, true) && runs)
@@ -146,13 +159,18 @@ void AuctionExchange::work(Time now) {
   }
 }
 
+void AuctionExchange::succeed(Exchange& before) {
+  if (auto* same = dynamic_cast<AuctionExchange*>(&before)) auction_->succeed(*same->auction_);
+}
+
 Money AuctionExchange::owed(const Job& job, const market_job_t& ended, const Bill& bill) const {
   if (!is_of_rule(job)) return Exchange::owed(job, ended, bill);
   if (!is_priced()) return Money();
   const Owed so_far = owed_so_far(job, ended, bill);
   // Every end of its own counts as a completion: else a job would rather fail, or be cancelled.
-  const EndedRun run{&job.agreed.bid, so_far.most.credits(), so_far.accrued, bill.elapsed,
-                     bill.own};
+  EndedRun run{&job.agreed.bid, so_far.most.credits(), so_far.accrued, bill.elapsed, bill.own,
+               ended.start};
+  if (ended.time_limit_min != 0) run.limit = static_cast<Time>(ended.time_limit_min) * 60;
   return std::min(so_far.most, money_of(auction_->owes(run)));
 }
 
@@ -174,6 +192,15 @@ Standing AuctionExchange::preview_or_alone(const Bid& bid, double worth, Time no
   return auction_->auction({&alone, 1}, node_rooms(), now).front();
 }
 
+std::string AuctionExchange::level_text(const Bid& bid, const Standing& standing, Time now) {
+  if (!standing.level || bid.level == 0) return "";
+  const ServiceLevel& level = *standing.level;
+  if (level.prolific)
+    return fmt::format("; prolific (needs {:.2f} of the CPUs; has {:.2f})", level.needs, level.has);
+  return fmt::format("; not prolific: runs if room is left; costs nothing unless it starts by {}",
+                     format_time_short(bid.level - bid.request.duration, now));
+}
+
 std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std::string& what,
                                                        Time now) {
   if (!is_priced()) {
@@ -188,9 +215,16 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
                                                               static_cast<double>(std::max<Time>(
                                                                   1, bid.request.duration))) *
                                     kHour));
+  if (bid.malleable)
+    text +=
+        fmt::format("; its size is settled when nodes are awarded to it, with at most {} to run",
+                    time_limit_text(bid.request.duration));
   const Time end = std::max(now, bid.request.earliest) + bid.request.duration;
   if (const auto standing = preview(bid, worth_at(bid, now, end), now)) {
     text += fmt::format("; present share {:.2f}", standing->share);
+    text += level_text(bid, *standing, now);
+    if (const std::string size = size_text(site_, *standing); !size.empty())
+      text += fmt::format("; it would get {} now", size);
   }
   return text + fmt::format("; no completion is promised; {} left to spend",
                             there_is_text(site_.accounts.available(bid.account)));
@@ -202,6 +236,10 @@ bool AuctionExchange::buy_again(Job& job, Time, Time now) {
                               job.agreed.cap.value_or(Money::from_micro(INT64_MAX)));
   if (is_worthless(job.agreed.bid, job.agreed.bid_made, now)) {
     hold(job, Cause::kWorthless, most, now);
+    return false;
+  }
+  if (job.array && awards_nodes()) {  // which are awarded to jobs, not to a record of many tasks
+    hold(job, Cause::kResources, most, now);
     return false;
   }
   const bool may_pay = site_.accounts.may_pay(job.agreed.bid.account, job.agreed.bid.uid);
@@ -264,13 +302,16 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
   return std::nullopt;
 }
 
-// A budget nobody named: the mean of the live ones, else the lowest price.
+// A budget nobody named: the mean of the live ones where they are of several users, since one of a few
+// tells what another one bids; else the lowest price.
 std::optional<AuctionQuote> AuctionExchange::auction_quote(const Bid& asked, Time now) {
   const std::vector<LiveBid> live = live_bids(nullptr, now);
   const Request& request = asked.request;
   double budget = settings.floor_price * site_.billing_of(request) *
                   static_cast<double>(request.duration) / 3600.0;
-  if (!live.empty()) {
+  std::set<std::uint32_t> users;
+  for (const LiveBid& bid : live) users.insert(bid.bid->uid);
+  if (users.size() >= kUsersForMean) {
     budget = 0;
     for (const LiveBid& bid : live) budget += bid.budget / static_cast<double>(live.size());
   }

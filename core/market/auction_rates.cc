@@ -120,6 +120,10 @@ void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time l
 // Slurm puts a run where it likes. Where that is what the auction awarded, and what the owners won
 // meets what they ask for what it really holds, they get that; else it owes what they ask.
 void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit_end) {
+  if (std::string drawn = auction_->started(job.id); !drawn.empty()) {
+    job.agreed.terms.markup = std::move(drawn);
+    job.due.note = true;
+  }
   if (!is_of_rule(job) || !auction_->wants_nodes() || !job.auction.rated || job.run.accrued.resumed)
     return;
   if (job.auction.standing.nodes.empty()) {  // never awarded any: it is rated as a run

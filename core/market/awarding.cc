@@ -11,6 +11,7 @@
 #include "core/market/convert.h"
 #include "core/market/explain.h"
 #include "core/market/planner.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -19,6 +20,7 @@ namespace {
 // Slurm's scheduler is asked about each award under its locks; the others come with the next pass.
 constexpr int kAwardsPerPass = 64;
 constexpr Time kLongestRetry = 60;  // seconds until an award is tried again that Slurm refused
+constexpr Time kTakeAgain = 10;     // seconds until one is, that Slurm did not let go
 
 std::set<std::string_view> names_in(std::string_view list) {
   std::set<std::string_view> names;
@@ -34,6 +36,39 @@ std::string gres_text(const Shape& shape) {
   std::string text;
   for (const auto& [name, count] : shape.gres_per_node) text += fmt::format("{}={},", name, count);
   return text;
+}
+
+// All that decides where a job may run, in a form that is quick to make: once for each bid and auction.
+std::string key_of(const Request& request) {
+  const Shape& shape = request.demand.shape;
+  std::string key = request.partition;
+  const auto add_number = [&key](auto number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto add_list = [&key](const std::vector<std::string>& names) {
+    for (const std::string& name : names) (key += name) += ',';
+    key += '|';
+  };
+  key += '|';
+  add_list(shape.req_nodes);
+  add_list(shape.exc_nodes);
+  add_list(shape.features);
+  key += gres_text(shape);
+  add_number(shape.min_nodes);
+  add_number(shape.threads_per_core);
+  add_number(shape.cpus_per_task);
+  add_number(shape.mem_per_node_mb);
+  add_number(shape.mem_per_cpu_mb);
+  add_number(shape.exclusive);
+  add_number(shape.all_memory);
+  return key;
+}
+
+void set_size(market_order_t& order, const SlurmSize& size) {
+  order.tasks = size.tasks;
+  order.cpus = size.cpus;
+  order.time_limit_min = size.limit_min;
+  order.mem_per_node_mb = size.mem_per_node_mb;
 }
 
 // Whether Slurm could start the job on what was not awarded to it as it is then.
@@ -52,9 +87,9 @@ market_job_t as_owner_wishes(const market_job_t& seen, Job& job) {
   if (!turn.wish) return wished;
   if (!turn.award.empty()) {
     const std::string_view required = or_empty(seen.size.req_nodes);
-    const std::set<std::string_view> awarded = names_in(turn.award);
-    const bool other_nodes = names_in(required) != awarded;
-    const bool other_number = seen.size.max_nodes != awarded.size();
+    const auto awarded = std::count(turn.award.begin(), turn.award.end(), ',') + 1;
+    const bool other_nodes = required != turn.award && names_in(required) != names_in(turn.award);
+    const bool other_number = std::cmp_not_equal(seen.size.max_nodes, awarded);
     // What its owner asks for instead now; the award is given up.
     if (other_nodes) turn.wish->required = required;
     if (other_number) turn.wish->max_nodes = seen.size.max_nodes;
@@ -65,6 +100,14 @@ market_job_t as_owner_wishes(const market_job_t& seen, Job& job) {
   }
   wished.size.req_nodes = turn.wish->required.c_str();
   wished.size.max_nodes = turn.wish->max_nodes;
+  const SlurmSize& size = turn.wish->size;
+  const bool is_sized = size != SlurmSize{} && seen.state == MARKET_JOB_PENDING;
+  if (!is_sized || seen.restart != job.restart) return wished;
+  wished.size.tasks = size.tasks;
+  wished.size.min_cpus = size.cpus;
+  wished.size.mem_per_node_mb = size.mem_per_node_mb;
+  wished.time_limit_min = size.limit_min;
+  wished.tres_req = job.seen.tres.c_str();
   return wished;
 }
 
@@ -84,14 +127,42 @@ std::string Planner::award_of(const Job& job, Time now) const {
 }
 
 // Slurm's record asks for the nodes that its owner asked for.
-void Planner::take_award(Job& job) {
-  if (!job.auction.wish) return;
+void Planner::take_award(Job& job, Time now) {
+  if (!job.auction.wish || now < job.auction.wish->retry_at) return;
   market_order_t& order = site_.orders.add(MARKET_TAKE_AWARD, job.id);
+  order.name = site_.orders.keep(job.auction.award);
   order.text = site_.orders.keep(job.auction.wish->required);
   order.number = job.auction.wish->max_nodes;
+  set_size(order, job.auction.wish->size);
+  // Once refused it may be so again: the note keeps the wish, which does no harm where it is fulfilled.
+  job.due.note |= job.auction.wish->retry_at == 0;
   job.auction.wish.reset();
   job.auction.award.clear();
+  job.auction.size = {};
+}
+
+// The record is as it was: what its owner asked for is known from here alone.
+void Planner::award_not_taken(Job& job, const market_order_t& order, Time now) {
+  const bool waits = job.phase == Phase::kConfirmed || job.phase == Phase::kWaiting;
+  if (!waits || job.auction.wish) return;
+  job.auction.wish =
+      NodeWish{std::string(or_empty(order.text)),
+               order.number,
+               {order.tasks, order.cpus, order.time_limit_min, order.mem_per_node_mb},
+               now + kTakeAgain};
+  job.auction.award = or_empty(order.name);
   job.due.note = true;
+}
+
+// Slurm may start nothing by an award that is not the job's any more.
+void Planner::hold_without_award(Job& job, const market_job_t& seen) {
+  AuctionTurn& turn = job.auction;
+  if (seen.held && !turn.kept_back) return;  // its owner's hold
+  job.due.note |= !std::exchange(turn.kept_back, true);
+  const char* reason = reason_of(site_, job);
+  if (seen.held && job.due.reason_set == reason) return;
+  site_.orders.add(MARKET_HOLD, job.id).text = reason;
+  job.due.reason_set = reason;
 }
 
 void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
@@ -99,23 +170,22 @@ void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
   if (std::exchange(job.due.release, false)) turn.kept_back = true;  // it was the market's hold
   const std::string award = award_of(job, now);
   if (award.empty()) {
-    take_award(job);
-    if (seen.held && !turn.kept_back) return;  // its owner's hold
-    job.due.note |= !std::exchange(turn.kept_back, true);
-    const char* reason = reason_of(site_, job);
-    if (seen.held && job.due.reason_set == reason) return;
-    site_.orders.add(MARKET_HOLD, job.id).text = reason;
-    job.due.reason_set = reason;
-    return;
+    take_award(job, now);
+    return hold_without_award(job, seen);
   }
-  if (award == turn.award && !seen.held) return;
-  if (++awards_given_ > kAwardsPerPass) return;
+  const SlurmSize size = awarded_size(site_, job, seen);
+  const bool has_size = size == SlurmSize{} || size == size_of(seen);
+  if (award == turn.award && !seen.held && has_size) return;
+  if (++awards_given_ > kAwardsPerPass) return hold_without_award(job, seen);
   if (!turn.wish)
-    turn.wish = NodeWish{std::string(or_empty(seen.size.req_nodes)), seen.size.max_nodes};
+    turn.wish = NodeWish{std::string(or_empty(seen.size.req_nodes)), seen.size.max_nodes, {}};
+  if (size != SlurmSize{} && turn.wish->size == SlurmSize{}) turn.wish->size = size_of(seen);
   market_order_t& order = site_.orders.add(MARKET_AWARD, job.id);
   order.text = site_.orders.keep(award);
   order.number = static_cast<std::uint32_t>(turn.standing.nodes.size());
+  set_size(order, size);
   turn.award = award;
+  turn.size = size;
   turn.kept_back = false;
   turn.refusal.clear();
   job.due.note = true;
@@ -129,7 +199,7 @@ bool Planner::sells_nodes(const Request& request, const market_change_t& change)
 
 market_verdict Planner::keep_back(Job& job, const market_change_t& change, std::string& text) {
   AuctionTurn& turn = job.auction;
-  if (job.phase != Phase::kConfirmed || !sells_nodes(job.agreed.bid.request, change))
+  if (job.phase != Phase::kConfirmed || !(job.array || sells_nodes(job.agreed.bid.request, change)))
     return MARKET_ACCEPTED;
   const bool taken_over = change.hold && change.is_held && turn.kept_back;
   if (!taken_over && !starts_by(change)) return MARKET_ACCEPTED;
@@ -146,7 +216,8 @@ market_verdict Planner::keep_back_unseen(const market_change_t& change) {
   const auto found = site_.jobs.provisionals().find(note->token);
   if (found == site_.jobs.provisionals().end()) return MARKET_NO_BID;
   Provisional& provisional = found->second;
-  if (!sells_nodes(provisional.bid.request, change)) return MARKET_NO_BID;
+  if (provisional.bid.array_tasks == 0 && !sells_nodes(provisional.bid.request, change))
+    return MARKET_NO_BID;
   provisional.comes_held = true;
   provisional.user_held = false;
   return MARKET_WAITING;
@@ -154,6 +225,7 @@ market_verdict Planner::keep_back_unseen(const market_change_t& change) {
 
 void Planner::award_failed(Job& job, std::string_view why, Time now) {
   job.auction.award.clear();
+  job.auction.size = {};
   job.auction.refusal = why;
   job.auction.kept_back = job.auction.last = true;
   // The first times it may be that a node has just come up.
@@ -169,11 +241,7 @@ const std::vector<char>* AuctionExchange::able_nodes(const Request& request) {
   if (shape.req_nodes.empty() && shape.exc_nodes.empty() && shape.features.empty() &&
       shape.threads_per_core == 0 && settings.partitions.size() == 1)
     return nullptr;
-  const std::string key = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", request.partition, fmt::join(shape.req_nodes, ","),
-      fmt::join(shape.exc_nodes, ","), fmt::join(shape.features, ","), shape.min_nodes,
-      shape.threads_per_core, shape.cpus_per_task, shape.mem_per_node_mb, shape.mem_per_cpu_mb,
-      shape.exclusive, shape.all_memory, gres_text(shape));
+  const std::string key = key_of(request);
   const auto [entry, is_new] = able_.try_emplace(key);
   if (!is_new) return &entry->second;
   entry->second.assign(plan.nodes().size(), 0);

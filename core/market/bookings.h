@@ -17,6 +17,9 @@ class Bookings {
   void set_nodes(std::vector<Node> nodes) { plan_.set_nodes(std::move(nodes)); }
   void prefer(const std::vector<std::uint16_t>& ranks) { plan_.prefer(ranks); }
 
+  /// Nothing is asked of times before `now` any more.
+  void forget_before(Time now) { plan_.forget_before(now); }
+
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
   /// Gives a booking another key, replacing what that key had booked; makes no room itself.

@@ -11,6 +11,7 @@
 #include "core/config/config.h"
 #include "core/ledger/ledger.h"
 #include "core/market/funds.h"
+#include "core/market/utilities.h"
 
 namespace market {
 
@@ -34,11 +35,19 @@ struct BooksReport {
   std::vector<Queued> done;
   std::vector<ledger::Outcome> outcomes;             ///< of `done`, in order
   std::optional<std::vector<AccountView>> accounts;  ///< all of them
+  std::optional<std::vector<ledger::PotInfo>> pots;  ///< with `accounts`, which has them too
+  /// With `accounts`: for which of them nodes earn that joined, by node.
+  std::map<std::string, std::string> joined;
   /// Without `accounts`: those that may have changed since the last report.
   std::optional<std::vector<AccountView>> changed_accounts;
   std::optional<std::vector<ledger::OpenLien>> open_liens;  ///< when a file is first read
+  std::optional<ledger::OpenRests> open_rests;              ///< then too
   std::optional<std::vector<ledger::PostedAsk>> asks;       ///< of each node the last one
-  std::optional<std::vector<PastBid>> past_bids;            ///< in order of their times
+  /// Of all names of users' jobs, or of those that changed.
+  std::optional<std::vector<KnownUtility>> utilities, changed_utilities;
+  /// Of people, from before a restart, when a file is first read.
+  std::optional<std::vector<ledger::WrittenRequest>> requests;
+  std::optional<std::vector<PastBid>> past_bids;  ///< in order of their times
   /// Not 0: `past_bids` are those made since the last report of some, which stay but for those made
   /// before this.
   Time past_bids_since = 0;

@@ -89,6 +89,14 @@ std::vector<Node> nodes_of(const market_cluster_t& told) {
 
 }  // namespace
 
+Tres part_of_place(const Tres& bought, std::int64_t cpus) {
+  const auto found = bought.find("cpu");
+  const std::int64_t all = found == bought.end() ? 1 : std::max<std::int64_t>(1, found->second);
+  Tres part;
+  for (const auto& [name, amount] : bought) part[name] = amount * std::min(cpus, all) / all;
+  return part;
+}
+
 bool sells(const MarketSettings& settings, const Node& node) {
   return std::any_of(node.partitions.begin(), node.partitions.end(),
                      [&](const std::string& name) { return settings.trades(name); });
@@ -164,15 +172,70 @@ bool Cluster::update(const market_cluster_t& told) {
     qos_.push_back(lower_case(or_empty(told.qos[i])));
   qos_enforced_ = told.qos_enforced;
   texts_overwritten_ = told.texts_overwritten;
+  takes_ranks_ = told.takes_ranks;
   known_ = places_due_ = true;
   return moved;
 }
+
+// What the run takes of what is for sale: in a place that was bought that is sold already, but no more
+// than the place has for the run's CPUs.
+Tres Cluster::taken_by(const OtherRun& run) const {
+  const auto place = places_.find(run.reservation);
+  if (place == places_.end()) return run.tres;
+  const auto cpus = run.tres.find("cpu");
+  const Tres sold = part_of_place(place->second, cpus == run.tres.end() ? 0 : cpus->second);
+  Tres taken;
+  for (const auto& [name, amount] : run.tres) {
+    const auto held = sold.find(name);
+    const std::int64_t more = amount - (held == sold.end() ? 0 : held->second);
+    if (more > 0 && name != "node") taken[name] = more;
+  }
+  return taken;
+}
+
+namespace {
+
+// Each partition's own nodes, and those of all that are tied together by nodes that they share.
+std::vector<Capacity::Room> rooms_of(const MarketSettings& settings,
+                                     const std::vector<Node>& nodes) {
+  std::map<std::string, std::size_t> tied;  // by partition the number of its group
+  std::map<std::string, Tres> own;
+  for (const Node& node : nodes) {
+    std::optional<std::size_t> group;
+    for (const std::string& name : node.partitions) {
+      if (!settings.trades(name)) continue;
+      const std::size_t known = tied.try_emplace(name, tied.size()).first->second;
+      if (node.usable) add_node(own[name], node);
+      if (!group) group = known;
+      for (auto& [other, number] : tied)
+        if (number == known) number = *group;
+    }
+  }
+  if (tied.size() < 2) return {};
+  std::vector<Capacity::Room> rooms;
+  std::map<std::size_t, Capacity::Room> groups;
+  for (const auto& [name, group] : tied) {
+    rooms.push_back({{name}, own[name]});
+    groups[group].partitions.push_back(name);
+  }
+  for (const Node& node : nodes) {
+    const auto sold = std::find_if(node.partitions.begin(), node.partitions.end(),
+                                   [&tied](const auto& name) { return tied.contains(name); });
+    if (sold != node.partitions.end() && node.usable) add_node(groups[tied[*sold]].total, node);
+  }
+  for (auto& [number, group] : groups)
+    if (group.partitions.size() > 1) rooms.push_back(std::move(group));
+  return rooms;
+}
+
+}  // namespace
 
 Capacity Cluster::capacity_under(const MarketSettings& settings) const {
   Capacity capacity;
   for (const Node& node : nodes()) {
     if (node.usable && sells(settings, node)) add_node(capacity.total, node);
   }
+  capacity.rooms = rooms_of(settings, nodes());
   const auto is_sold = [&](std::uint32_t node) {
     return node < nodes().size() && nodes()[node].usable && sells(settings, nodes()[node]);
   };
@@ -180,8 +243,9 @@ Capacity Cluster::capacity_under(const MarketSettings& settings) const {
     if (is_sold(held.node)) capacity.busy.push_back(held.busy);
   }
   for (const auto& [id, run] : others_) {
-    const bool counts_already = foreign_names_.contains(run.reservation);
-    if (is_sold(run.node) && !counts_already) capacity.busy.push_back({run.tres, run.end});
+    if (!is_sold(run.node) || foreign_names_.contains(run.reservation)) continue;
+    if (Tres taken = taken_by(run); !taken.empty())
+      capacity.busy.push_back({std::move(taken), run.end});
   }
   return capacity;
 }

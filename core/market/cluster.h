@@ -3,6 +3,7 @@
 // markets.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -54,10 +55,14 @@ class Cluster {
   bool qos_enforced() const { return qos_enforced_; }
   /// A job_submit plugin after ours replaces what users are told.
   bool texts_overwritten() const { return texts_overwritten_; }
+  bool takes_ranks() const { return takes_ranks_; }
 
   /// What Slurm will allocate for these options, under `settings`, or why that cannot be told.
   Result<Demand> demand_for(const SizeOptions& size, const std::string& partition,
                             const MarketSettings& settings) const;
+  /// What the places that people bought hold, by the names of their reservations.
+  using Places = std::map<std::string, Tres, std::less<>>;
+  void set_places(Places places) { places_ = std::move(places); }
   /// What a market has for sale, and from when until when others hold some of it.
   Capacity capacity_under(const MarketSettings& settings) const;
 
@@ -89,19 +94,26 @@ class Cluster {
   };
   void take_partitions(const market_cluster_t& told, std::vector<Node>& nodes);
   void book_foreign(const market_cluster_t& told);
+  Tres taken_by(const OtherRun& run) const;
 
   Bookings bookings_;
   std::vector<Partition> partitions_;
   bool preempts_by_tier_ = false, preempts_by_qos_ = false, texts_overwritten_ = false;
+  bool takes_ranks_ = false;
   std::vector<std::string> qos_;
   bool qos_enforced_ = false;
   std::vector<HeldOfNode> foreign_held_;  // by reservations that are not the market's
   std::vector<std::string> foreign_keys_;
   std::set<std::string, std::less<>> foreign_names_;
   std::unordered_map<std::uint32_t, OtherRun> others_;
+  Places places_;
   std::vector<NewRun> new_runs_;
   bool known_ = false, others_changed_ = false, places_due_ = false, nodes_moved_ = false;
 };
+
+/// What a run of so many CPUs may have of each TRES that a place bought: its CPUs' part. Whatever runs
+/// side by side on the place's cores has no more of anything than was paid for.
+Tres part_of_place(const Tres& bought, std::int64_t cpus);
 
 /// Whether a node is for sale in a market: one of its partitions trades there.
 bool sells(const MarketSettings& settings, const Node& node);

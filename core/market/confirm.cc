@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The pass: jobs are found again after a crash, run again, and change.
+// The pass: jobs are found again after a crash, run again, and change. One file although it
+// is long: what a job is made from again is what its note kept.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +8,15 @@
 #include <utility>
 
 #include "core/market/buying.h"
+#include "core/market/class_choice.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
 #include "core/market/explain.h"
 #include "core/market/rates.h"
+#include "core/market/reserved.h"
 #include "core/market/seats.h"
 #include "core/market/settlement.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 #include "core/util/account_name.h"
 
@@ -30,6 +34,11 @@ std::string Confirmation::note_of(const Job& job) const {
   note.ex_post = job.agreed.terms.ex_post;
   note.markup = job.agreed.terms.markup;
   note.submitted = job.agreed.bid_made;
+  if (!job.agreed.terms.auctioned()) {
+    note.accepted = job.agreed.terms.accepted;
+    note.bought = job.agreed.terms.bought;
+    note.missed = job.phase == Phase::kConfirmed && job.place.missed;
+  }
   note.waiting = job.phase == Phase::kWaiting || job.run.unbilled;
   note.kept_back = job.auction.kept_back;
   note.wish = job.auction.wish;
@@ -37,6 +46,27 @@ std::string Confirmation::note_of(const Job& job) const {
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;
+  note.list = job.agreed.list;
+  note.reserved = job.agreed.reserved;
+  note.workload = job.agreed.texts.workload;
+  note.malleable = job.agreed.texts.malleable;
+  note.sized = job.run.sized;
+  note.job_class = job.agreed.bid.request.job_class;
+  note.work = job.agreed.texts.work;
+  note.pot = job.agreed.bid.pot;
+  note.utility = job.agreed.texts.utility;
+  if (job.array) {
+    note.array_budget = job.agreed.texts.array_budget;
+    note.array_tasks = job.array->tasks;
+    note.array_returned = job.array->returned;
+    note.array_lost = job.array->lost;
+    note.array_limit = job.array->limit;
+    note.array_start = job.array->first_start;
+  }
+  if (job.part) note.part_of = job.part->array;
+  if (job.part) note.array_start = job.part->first_start;
+  note.part_owed = job.part && job.part->owed;
+  note.has_level = job.agreed.bid.level != 0;
   if (job.phase == Phase::kRunning) note.run_start = job.run.start;
   if (job.phase == Phase::kRunning && site_.observes) note.start = job.place.would_start;
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction.rated) {
@@ -45,6 +75,8 @@ std::string Confirmation::note_of(const Job& job) const {
     note.rate = job.auction.standing.rate;
     note.awarded = job.auction.awarded;
     note.pays = pays_text(job.auction.pays);
+    note.goods = goods_text(job.auction.goods);
+    note.stopped = job.auction.stopped;
   }
   std::string text = write_note(note);
   if (text.size() >= MARKET_NOTE_MAX) {  // of many nodes; what they ask then is what they get
@@ -104,15 +136,30 @@ Result<Request> Confirmation::request_of(const market_job_t& seen, const Request
 // After a crash the job's note tells what was agreed, and the ledger what is set aside.
 void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) {
   job.token = note.token;
-  job.agreed.bid.account = note.account;
-  job.agreed.texts = {note.budget, note.value, note.quote, note.rate_text};
+  set_account(job.agreed.bid, note.account);
+  job.agreed.bid.request.job_class = note.job_class;
+  job.agreed.texts = {note.budget,    note.value, note.quote,   note.rate_text,   note.workload,
+                      note.malleable, note.work,  note.utility, note.array_budget};
+  job.agreed.list = note.list;
+  job.agreed.reserved = note.reserved;
+  job.run.sized = note.sized;
   job.agreed.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
   const auto worth = parse_worth(job.agreed.texts);
   job.agreed.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
+  job.agreed.bid.pot = note.pot;
+  if (!note.pot.empty()) job.agreed.bid.worth = Worth{Money(), std::nullopt};
+  if (!note.work.empty()) job.agreed.bid.worth.work = parse_work(note.work).value_or(0);
+  if (auto utility = parse_utility(note.utility)) job.agreed.bid.utility = std::move(*utility);
   job.agreed.terms = Terms{note.price, note.start, note.end, note.rule, note.ex_post, note.markup};
+  job.agreed.terms.accepted = note.accepted != 0 ? note.accepted : job.agreed.bid_made;
+  job.agreed.terms.bought = note.bought != 0 ? note.bought : job.agreed.bid_made;
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
   job.agreed.told = !note.waiting && (!note.settled || note.keeps_price);
+  job.agreed.bid.level = note.has_level ? seen.deadline : 0;
+  if (note.array_tasks > 0) site_.arrays.begin(job, seen, &note);
+  site_.arrays.join(job, note);
   resume(job, note, seen.start);
+  job.auction.average.partial = true;
   if (site_.observes && note.run_start != 0 && note.run_start == seen.start)
     job.place.would_start = note.start;
   site_.accounts.claim_lien(job, note.settled);
@@ -128,14 +175,29 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
   base.earliest = std::max(seen.begin, job.agreed.bid_made);
   base.partition = or_empty(seen.partition);
   const MarketSettings& settings = site_.exchange_of(base).settings;
+  base.payer = job.agreed.bid.account;
+  base.job_class = note.job_class;
   base.deadline = job.agreed.bid_made + settings.horizon - settings.start_slack;
+  const double work = job.agreed.bid.worth.work;
+  const ContractClass* recurrent = work > 0 ? settings.job_class(note.job_class) : nullptr;
+  if (recurrent != nullptr) {
+    const Time due = due_by(*recurrent, work, job.agreed.bid_made);
+    base.deadline = std::min(base.deadline, due - settings.start_slack);
+  }
   auto request = request_of(seen, base, true);
   if (!request) {
     site_.log(LogLevel::kError, fmt::format("job {}: {}", job.id, request.error().text));
     request = base;
   }
+  request->job_class = class_after_change(settings, *request, job.agreed.bid.worth);
+  if (note.reserved && note.reserved->length > 0) request->duration = note.reserved->length;
   job.agreed.bid.request = *request;
   fit_budget(job.agreed.bid);
+  const bool was_malleable = !job.agreed.texts.malleable.empty();
+  make_malleable_again(site_, seen, &job);
+  if (was_malleable && !job.agreed.bid.malleable)  // it started, and no pass saw that
+    job.agreed.terms.price =
+        std::min(job.agreed.terms.price, site_.exchange_of(job).most_it_costs(job.agreed.bid));
   resettle_old_runs(job, note, seen, now);
   const char* reason = reason_of(site_, job);
   if (job.auction.kept_back && or_empty(seen.state_desc) == or_empty(reason))
@@ -150,7 +212,12 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
     job.place.retime = job.due.note = true;
     job.place.missed = !note.keeps_price;  // it buys again
   }
-  site_.set_lien(job, job.agreed.terms.price);
+  if (note.missed && seen.state == MARKET_JOB_PENDING) {  // and its place was given back
+    job.place.missed = true;
+    job.cause = Cause::kNotReady;
+    return;
+  }
+  if (job.agreed.bid.pot.empty()) site_.set_lien(job, job.agreed.terms.price);
   // Placed when all jobs have been seen: what runs comes first.
   if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.agreed.terms.auctioned())
     job.place.adopt_seats = note.seats;
@@ -164,16 +231,21 @@ void Confirmation::place_adopted(Time now) {
   std::vector<Job*> without;
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->place.adopt_seats) continue;
-    auto placement = placement_from(*job->place.adopt_seats, site_.cluster.nodes());
+    const bool began = has_begun(*job, now);
+    auto placement = placement_from(*job->place.adopt_seats, site_.cluster.nodes(), began);
+    if (!placement && began) continue;  // it stays when it is, wherever that was
     job->place.adopt_seats.reset();
     if (!placement) {
       without.push_back(job);
       continue;
     }
-    site_.exchange_of(*job).place(*job, Choice{std::max(now, job->agreed.terms.start),
-                                               job->agreed.terms.price, std::move(*placement)});
+    const Time start =
+        job->agreed.reserved ? job->agreed.terms.start : std::max(now, job->agreed.terms.start);
+    site_.exchange_of(*job).place(*job,
+                                  Choice{start, job->agreed.terms.price, std::move(*placement)});
   }
   for (Job* job : without) {
+    if (job->component) continue;  // it gets a place together with the others
     const Time start = std::max(now, job->agreed.terms.start);
     auto choice = site_.earliest_place(job->agreed.bid.request, start, start, booking_key(*job));
     if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));
@@ -191,9 +263,13 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.submitted = segment.key.submitted;
     old.restart = segment.key.restart;
     old.agreed.lien = segment.quoted;
-    old.agreed.lien_account = old.agreed.bid.account = segment.account;
+    old.agreed.lien_account = segment.account;
+    const std::string& payer = segment.account;  // a pot names its account last
+    old.agreed.bid.pot = payer.starts_with('@') ? payer : "";
+    set_account(old.agreed.bid, payer.substr(payer.rfind('/') + 1));
     old.agreed.terms = Terms{segment.quoted,    segment.planned_start, segment.promised_end,
                              segment.mechanism, note.ex_post,          note.markup};
+    old.agreed.terms.accepted = job.agreed.terms.accepted;
     old.agreed.bid.request.partition = segment.partition;
     if (!old.agreed.terms.auctioned()) {
       // A start that was moved forward leaves more until the promise than the job had bought.
@@ -206,7 +282,7 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
     old.phase = Phase::kConfirmed;
     old.run.accrued = {};
     if (note.settled && note.restart == old.restart)
-      old.run.resettle = std::pair(note.charged, note.refunded);
+      old.run.resettle = {note.charged, note.refunded, note.rest, note.rest_until};
     const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
     const Time start = told ? note.run_start : 0;
     resume(old, note, start);
@@ -229,16 +305,10 @@ void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start
   settlement_.settle(job, ended, now);
 }
 
-void Confirmation::forget_run(Job& job) {
-  job.run.start = job.run.end = job.run.ran = 0;
-  job.run.accrued = {};
-  job.auction.awarded = false;
-  job.auction.pays.clear();
-}
-
 // The job is in the queue again, or runs again, as its next run.
 void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
+  keep_size(site_, job, seen);
   if (job.run.preempted) settlement_.settle_preempted(job, true, now);
   if (job.phase != Phase::kEnded) {
     Time end = now;  // at the latest when the job was in the queue again, or ran again
@@ -247,6 +317,7 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
     }
     end_by_requeue(job, seen, job.run.start, end, now);
   }
+  if (job.part && job.run.keeps_price) job.part->owed = false;  // its owner did not send it back
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.seen.begin = seen.begin;
@@ -257,6 +328,7 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   job.place.would_start = 0;
   job.auction.stood = job.place.missed = false;
   job.auction.refusals = 0;
+  job.auction.reach = 1;
   job.place.reserved = job.place.bound = job.agreed.revoked = false;
   job.due.reason_set = {};
   job.phase = phase;
@@ -268,29 +340,33 @@ void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
   job.due.note = true;
   const bool was_unbilled = std::exchange(job.run.unbilled, false);
-  if (!was_unbilled && !job.run.keeps_price && seen.state == MARKET_JOB_PENDING) {
+  const bool by_pot = !job.agreed.bid.pot.empty();
+  if (!was_unbilled && (by_pot || !job.run.keeps_price) && seen.state == MARKET_JOB_PENDING) {
     Request request = job.agreed.bid.request;
     request.earliest = std::max({request.earliest, seen.begin, now});
-    if (seen.deadline == 0)
+    if (seen.deadline == 0 && job.agreed.bid.worth.work == 0)
       request.deadline = std::max(request.deadline, site_.window_end(request, 0, now));
     job.agreed.told = false;
     job.agreed.cap.reset();
     buy_again(site_, job, request, 0, now);
     return;
   }
-  if (was_unbilled || job.agreed.terms.price > site_.accounts.available(job.agreed.bid.account)) {
+  const bool is_covered =
+      by_pot || job.agreed.terms.price <= site_.accounts.available(job.agreed.bid.account);
+  if (was_unbilled || !is_covered) {
     return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.place.retime = true;
-  site_.set_lien(job, job.agreed.terms.price);
+  site_.set_lien(job, by_pot ? Money() : job.agreed.terms.price);
 }
 
 // What its owner changed is priced anew; what Slurm, a site's plugin or an operator changed never
 // costs its owner more.
 void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   const bool by_owner = std::exchange(job.seen.owner_changed, false);
+  if (job.agreed.bid.level != 0 && seen.deadline != 0) job.agreed.bid.level = seen.deadline;
   if (by_owner) {
     job.agreed.told = false;
     job.agreed.cap.reset();
@@ -299,13 +375,18 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   job.place.count_due = true;
   job.place.count_at = 0;
   job.place.start_failures = 0;
+  job.auction.reach = 1;
   auto request = request_of(seen, job.agreed.bid.request, true);
   if (!request) {
     site_.log(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));
     return site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
   }
   const std::string account = lower_case(or_empty(seen.account));
-  if (!account.empty()) job.agreed.bid.account = account;
+  const bool same_account = account.empty() || account == job.agreed.bid.account;
+  if (!account.empty()) set_account(job.agreed.bid, account);
+  request->payer = job.agreed.bid.account;
+  request->job_class =
+      class_after_change(site_.exchange_of(*request).settings, *request, job.agreed.bid.worth);
   job.seen.tres = or_empty(seen.tres_req);
   raise_to_count(job, *request, seen.size.tasks);
   if (job.phase == Phase::kWaiting) {
@@ -313,37 +394,14 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
     fit_budget(job.agreed.bid);
     job.place.retry_at = 0;
     if (job.cause == Cause::kNotStarted) job.cause = Cause::kResources;
+  } else if (by_owner && same_account && is_cut(site_, job, *request, now)) {
+    job.agreed.told = true;
+    cut(site_, job, *request, now);
   } else if (by_owner) {
     buy_again(site_, job, *request, job.agreed.terms.start, now);
   } else {
     move_at_told_price(site_, job, *request, now);
   }
-}
-
-// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
-// more: it costs what the change asks now, but not more than its bid.
-void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
-  const auto changed_to = request_of(seen, job.agreed.bid.request, true);
-  if (!changed_to || job.phase == Phase::kWaiting || job.agreed.terms.auctioned() ||
-      same_price_basis(*changed_to, job.agreed.bid.request))
-    return;
-  site_.exchange_of(job).unplace(job, now);
-  job.agreed.bid.request = *changed_to;
-  job.place.retime = true;
-  job.due.note = true;
-  Request at_once = *changed_to;
-  at_once.earliest = now;
-  at_once.deadline = now + at_once.duration;
-  const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
-  const Money most = site_.exchange_of(job).most_it_costs(job.agreed.bid);
-  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
-                         ? most
-                         : Money::from_credits(list.credits.front()).value_or(most);
-  const Money told = job.agreed.terms.price;
-  job.agreed.terms.price = std::clamp(asked, std::min(told, most), most);
-  if (job.agreed.terms.price != told)
-    job.agreed.terms.markup = markup_of(site_.exchange_of(at_once), at_once);
-  site_.set_lien(job, job.agreed.terms.price);
 }
 
 }  // namespace market

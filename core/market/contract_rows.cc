@@ -13,6 +13,7 @@
 #include "core/market/search.h"
 #include "core/market/site.h"
 #include "core/market/text.h"
+#include "core/plan/place_search.h"
 #include "core/util/slurm_time.h"
 #include "core/words/phrases.h"
 
@@ -59,6 +60,7 @@ std::vector<Contract> menu_rows(const Site& site, const Request& request, std::s
   const Time busy = request.duration + exchange.settings.start_slack;
   std::vector<Contract> all;
   Time open = std::max(request.earliest, now + 2 * list.slot);
+  PlaceSearch places(site.cluster.plan(), request.demand.shape, request.partition);
   int tried = 0;
   for (std::size_t k = 0; k < list.credits.size() && tried < kMostPlaces; ++k) {
     const Time start = list.first_start + static_cast<Time>(k) * list.slot;
@@ -66,28 +68,30 @@ std::vector<Contract> menu_rows(const Site& site, const Request& request, std::s
     if (start < open || start > request.deadline - request.duration || !price) continue;
     if (!all.empty() && *price >= all.back().price) continue;
     ++tried;
-    if (!site.cluster.plan().place(request.demand.shape, request.partition, start, start + busy)) {
+    if (!places.at(start, start + busy)) {
       open = next_try(site.cluster.bookings(), start, tried);
       continue;
     }
-    all.push_back({start, start + busy, *price, ex_post_at(list, k, start)});
+    all.push_back({start, start + busy, *price, ex_post_at(list, k, start), now});
   }
   return thinned(std::move(all), rows);
 }
 
 // The later a place is, the less of what others need sooner it takes. The price is held, but not that
-// the start is for sale.
+// the start is for sale. Who was told a start, and waits for the other jobs of a list until then or
+// has told others when his place begins, gets that one.
 std::optional<Choice> PostedExchange::place_by(const Contract& row, const Request& request,
-                                               Time now) const {
+                                               bool at_start, Time now) const {
   Request by_then = request;
   by_then.earliest = now;
   by_then.deadline = row.start + request.duration;
   const PriceList list = price_list(by_then, now);
+  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition);
   Time start = row.start;
-  for (int tried = 0; start >= now && tried < kMostPlaces; ++tried, start -= settings.slot) {
+  const int most = at_start ? 1 : kMostPlaces;
+  for (int tried = 0; start >= now && tried < most; ++tried, start -= settings.slot) {
     if (!is_for_sale(list, start)) continue;
-    auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start,
-                                                start + request.duration + settings.start_slack);
+    auto placement = places.at(start, start + request.duration + settings.start_slack);
     if (placement) return Choice{start, row.price, std::move(*placement), row.ex_post};
   }
   return std::nullopt;
@@ -97,14 +101,20 @@ Group PostedExchange::place_row(const Draft& draft, const std::string& token, Ti
   const Request& request = draft.bid.request;
   const Contract& row = draft.row->contract;
   Group group;
-  auto choice = place_by(row, request, now);
+  auto choice = place_by(row, request, draft.row->list || draft.row->reserved, now);
   if (!choice) {
     group.missing.emplace();
     return group;
   }
   const bool funded = row.price <= site_.accounts.available(draft.bid.account);
-  Terms terms{row.price,           choice->start, row.completion,
-              std::string(rule()), row.ex_post,   markup_of(*this, request)};
+  Terms terms{row.price,
+              choice->start,
+              row.completion,
+              std::string(rule()),
+              row.ex_post,
+              record_of(*this, request, row.priced),
+              now,
+              now};
   if (funded) {
     site_.cluster.bookings().book(booking_key(token, 0), choice->placement, terms.start,
                                   terms.start + request.duration + settings.start_slack);
@@ -125,7 +135,8 @@ std::optional<Contract> next_row(const Site& site, const Contract& row, const Re
   const auto place = site.exchange_of(request).find(later, earliest, now).choice;
   if (!place) return std::nullopt;
   const auto late = static_cast<double>(place->start - row.start);
-  Contract next{place->start, row.completion + place->start - row.start, row.price, row.ex_post};
+  Contract next{place->start, row.completion + place->start - row.start, row.price, row.ex_post,
+                now};
   if (next.ex_post) {
     next.price = money_of(row.price.credits() * row.ex_post->share(late));
     next.ex_post->completion += late;
@@ -135,18 +146,40 @@ std::optional<Contract> next_row(const Site& site, const Contract& row, const Re
   return next;
 }
 
+namespace {
+
+// Who submits a list says when for each of its jobs, and gets nothing else.
+std::optional<std::string> other_time_than(const TakenRow& row,
+                                           const market_submission_t& submission, Time now) {
+  const bool says_when = submission.deadline != 0 || submission.begin > now;
+  if (!says_when) return std::nullopt;
+  if (!row.list) return std::string("--quote: it says when: leave out --begin and --deadline");
+  const Contract& contract = row.contract;
+  const bool fits = (submission.deadline == 0 || contract.completion <= submission.deadline) &&
+                    submission.begin <= contract.start;
+  if (fits) return std::nullopt;
+  return fmt::format("{} starts by {} and is done by {}: --begin and --deadline say otherwise",
+                     words_for(row), format_time_short(contract.start, now),
+                     format_time_short(contract.completion, now));
+}
+
+}  // namespace
+
 // A row stands for the budget and the deadline of a bid.
 Result<void> Admission::take_row(Draft& draft, const market_submission_t& submission,
                                  Time now) const {
   const auto name = parse_row_name(draft.texts.quote);
   if (!name) return tl::unexpected(name.error());
-  if (submission.array_tasks > 0) return fail("--quote: a menu is for one job, not for an array");
-  if (submission.deadline != 0 || submission.begin > now)
-    return fail("--quote: the row says when: leave out --begin and --deadline");
+  if (submission.array_tasks > 0) return fail("--quote: it is for one job, not for an array");
   const Exchange& exchange = site_.exchange_of(draft.bid.request);
-  auto contract = site_.menus.find(*name, draft.bid, exchange.rule(), now);
-  if (!contract) return tl::unexpected(contract.error());
-  take(draft, {*name, std::move(*contract)});
+  draft.bid.request.job_class = or_empty(submission.job_class);
+  auto row = site_.held_quotes.knows(*name, draft.bid.uid)
+                 ? site_.held_quotes.find(*name, draft.bid, now)
+                 : site_.menus.find(*name, draft.bid, exchange.rule(), now);
+  if (!row) return tl::unexpected(row.error());
+  if (auto why = other_time_than(*row, submission, now)) return fail(*why);
+  draft.bid.request.job_class = row->job_class;
+  take(draft, std::move(*row));
   return {};
 }
 
@@ -163,18 +196,18 @@ void Admission::take(Draft& draft, TakenRow row) const {
 Group Admission::place_later(Draft& draft, const std::string& token, Group none, Time now) {
   auto next = next_row(site_, draft.row->contract, draft.bid.request, now);
   if (!next) return none;
-  take(draft, {draft.row->name, std::move(*next)});
+  take(draft, {draft.row->name, std::move(*next), draft.row->job_class});
   return site_.exchange_of(draft.bid.request).place_tasks(draft, token, Wish{}, now);
 }
 
 std::string Admission::row_is_gone(const Draft& draft, Time now) const {
-  const RowName& name = draft.row->name;
   const auto next = next_row(site_, draft.row->contract, draft.bid.request, now);
-  if (!next)
-    return fmt::format("row {} of menu {} cannot be had any more: ask again with smarket menu",
-                       name.row, name.menu);
-  return fmt::format("row {} of menu {} is now done by {} for {}: add ,later to take it", name.row,
-                     name.menu, format_time_short(next->completion, now), enough_text(next->price));
+  const bool is_held = draft.row->is_held;
+  if (!next || is_held)
+    return fmt::format("{} cannot be had any more: ask again with smarket {}",
+                       words_for(*draft.row), is_held ? "quote" : "menu");
+  return fmt::format("{} is now done by {} for {}: add ,later to take it", words_for(*draft.row),
+                     format_time_short(next->completion, now), enough_text(next->price));
 }
 
 }  // namespace market

@@ -7,6 +7,7 @@
 
 #include "core/market/auction_exchange.h"
 #include "core/market/posted_exchange.h"
+#include "core/market/pot_exchange.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
 #include "core/market/text.h"
@@ -35,6 +36,8 @@ Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings
   auto* auction = dynamic_cast<Auction*>(made->get());
   if (auction == nullptr) return fail("mechanism: it cannot be used");
   (void)made->release();
+  if (settings.mechanism == "tycoon" && settings.tycoon.has_pots())
+    return std::make_unique<PotExchange>(site, settings, std::unique_ptr<Auction>(auction));
   return std::make_unique<AuctionExchange>(site, settings, std::unique_ptr<Auction>(auction));
 }
 
@@ -53,6 +56,15 @@ double Exchange::worth_at(const Bid& bid, Time bid_made, Time end) const {
 std::string markup_of(const Exchange& exchange, const Request& request) {
   const double factor = exchange.qos_factor(request.qos);
   return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos, short_number(factor));
+}
+
+std::string record_of(const Exchange& exchange, const Request& request, Time priced) {
+  std::string text = markup_of(exchange, request);
+  const MarketSettings& settings = exchange.settings;
+  if (!exchange.rule().starts_with("contracts/") || settings.contracts.epoch <= 0) return text;
+  text += fmt::format("{}draw contracts/{}/{}/{}", text.empty() ? "" : ", ", settings.name,
+                      request.job_class, priced / settings.contracts.epoch);
+  return text;
 }
 
 bool is_affordable(const Bid& bid, Time bid_made, const Choice& choice, Time slack) {

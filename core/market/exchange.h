@@ -45,6 +45,8 @@ struct AuctionFigures {
                                 ///< that stand; none when none has a rate
 };
 
+class PotExchange;
+
 class Exchange {
  public:
   Exchange(Site& site, MarketSettings of) : settings(std::move(of)), site_(site) {}
@@ -77,10 +79,14 @@ class Exchange {
 
   /// Whether nothing starts without nodes that the auction awarded to it.
   virtual bool awards_nodes() const { return false; }
+  /// Takes over what the exchange whose place it takes remembers of users.
+  virtual void succeed(Exchange& /*before*/) {}
 
   // ---- offers
   /// What the rule asks, times the rate of the partition and the factor of the QOS.
   virtual PriceList price_list(const Request&, Time /*now*/) const { return {}; }
+  /// The classes of jobs that its prices are made for, where there are such.
+  virtual std::vector<LearnedClass> learned_classes() const { return {}; }
   /// What multiplies the prices of a QOS; 1 in an auction.
   virtual double qos_factor(std::string_view /*qos*/) const { return 1; }
   /// The best start for sale that also has a place.
@@ -110,9 +116,27 @@ class Exchange {
   }
   /// Whether a bid may be named by what it gives an hour, since runs are charged by their time.
   virtual bool takes_rates() const { return false; }
+  /// Whether a bid may say what its job gains from shares (--utility).
+  virtual bool takes_utilities() const { return false; }
+  /// Whether an array can be one bid (--array-budget).
+  virtual bool draws_tasks() const { return false; }
+  /// Whether a deadline is a service level: a run that misses it owes nothing.
+  virtual bool sells_levels() const { return false; }
+  /// Whether the market holds such a bid until an auction lets it start.
+  bool holds_until_turn(const Bid& bid) const {
+    return awards_nodes() || (draws_tasks() && bid.array_tasks > 0);
+  }
   /// What the user of an accepted bid is told, if not what is told of a promise; `what` goes before.
   virtual std::optional<std::string> acceptance(const Bid&, const std::string& /*what*/,
                                                 Time /*now*/) {
+    return std::nullopt;
+  }
+
+  /// Itself where users have pots, else null.
+  virtual PotExchange* with_pots() { return nullptr; }
+  /// What a job is told that waits or runs here, if not what is told of every bid.
+  virtual std::optional<std::string> words_on(const Job&, Time /*now*/,
+                                              std::string& /*code*/) const {
     return std::nullopt;
   }
 
@@ -130,6 +154,8 @@ class Exchange {
   virtual void work(Time /*now*/) {}
   /// The runs changed, or the nodes too.
   virtual void forget_rooms(bool /*nodes_too*/) {}
+  /// A task of an array that is one bid has started; which draw let it, as Auction::started().
+  virtual std::string task_started(std::uint32_t /*array*/) { return {}; }
   /// Others pay by this bid no longer.
   virtual void withdraw() {}
   /// A run that the auction saw nowhere gets the rate that a bid like it would have now.
@@ -173,6 +199,11 @@ bool is_affordable(const Bid& bid, Time bid_made, const Choice& choice, Time sla
 
 /// What multiplies posted prices for this request, for people, "QOS high × 2"; "" where nothing does.
 std::string markup_of(const Exchange& exchange, const Request& request);
+
+/// What a bill and `why` tell of how the price came about that was asked at `priced`: what multiplied
+/// it, and where it rests on a draw that draw's stream and counter, "draw contracts/gpu/urgent/500000", of
+/// the market, class and epoch (core/util/draws.h). Who may read the seed can draw it again.
+std::string record_of(const Exchange& exchange, const Request& request, Time priced);
 
 /// The exchange of a mechanism that the settings name; fails when there is none.
 Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,

@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/market/reserved.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 #include "core/util/slurm_time.h"
 #include "core/words/phrases.h"
@@ -95,8 +97,12 @@ double least_asked(const Site& site, const Request& request) {
 std::string explain_award(const Site& site, const Job& job, std::string& code) {
   if (!job.auction.award.empty()) {
     code = "QUEUED";
-    return fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there", job.auction.award,
-                       job.auction.standing.rate * kHour);
+    std::string text = fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there",
+                                   job.auction.award, job.auction.standing.rate * kHour);
+    if (const std::string size = size_text(site, job.auction.standing); !size.empty())
+      text += fmt::format(", with {} and a time limit of {}: nowhere does its work cost less", size,
+                          time_limit_text(Time{job.auction.size.limit_min} * 60));
+    return text;
   }
   code = "PRICE";
   if (!job.auction.refusal.empty())
@@ -133,10 +139,11 @@ std::string explain_debt(const Site& site, const Job& job) {
 
 std::string explain_auctioned(const Site& site, const Job& job, Time now, std::string& code) {
   const bool priced = site.exchange_of(job).is_priced();
+  if (auto words = site.exchange_of(job).words_on(job, now, code)) return std::move(*words);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
-    return fmt::format("runs since {}; {}", format_time_short(job.run.start, now),
-                       explain_debt(site, job));
+    return fmt::format("runs since {}; {}{}", format_time_short(job.run.start, now),
+                       job.run.sized.empty() ? "" : job.run.sized + "; ", explain_debt(site, job));
   }
   const bool takes_part = job.auction.stands || job.auction.last || !job.auction.refusal.empty();
   if (!takes_part) return explain_absence(job, priced, now, code);
@@ -148,6 +155,18 @@ std::string explain_auctioned(const Site& site, const Job& job, Time now, std::s
         "waits in the queue ({}): Slurm starts it when nodes are free for it and "
         "none before it wants them; it costs nothing",
         site.exchange_of(job).rule());
+  const Standing& standing = job.auction.standing;
+  if (standing.turn > 0) {
+    return fmt::format(
+        "waits in the lottery: your share of the cluster is {:.0f} %, {} of {} waiting ({}, alpha "
+        "{}); {} "
+        "{}; Slurm starts it when nodes are free for it; a higher bid (smarket rebid) moves it "
+        "forward",
+        100 * standing.share, ordinal(standing.turn), standing.turns, site.exchange_of(job).rule(),
+        site.exchange_of(job).settings.abacus.alpha,
+        payment_text(job.agreed.bid.worth, site.exchange_of(job).completion_owes_all()),
+        enough_text(job.agreed.terms.price));
+  }
   return fmt::format(
       "waits in the auction: share {:.3f}, priority {:.3f} of 1, {} {}; Slurm starts it "
       "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
@@ -178,7 +197,9 @@ std::string explain_planned(const Job& job, const std::string& cores, Time now, 
 // sees it. Amounts and times are told by `smarket why` to those whom they concern. Slurm clears the
 // field of a job that is not held in every cycle, and has reasons of its own for it.
 const char* reason_of(const Site& site, const Job& job) {
-  if (job.phase == Phase::kConfirmed && job.auction.kept_back) return "Price";
+  if (job.agreed.reserved && job.phase == Phase::kConfirmed) return "Reserved";
+  if (job.phase == Phase::kConfirmed && job.auction.kept_back)
+    return job.array ? "Outbid" : "Price";
   if (job.phase != Phase::kWaiting) return nullptr;
   switch (job.cause) {
     case Cause::kNoFunds:
@@ -229,6 +250,9 @@ std::string explain_not_started(const Job& job, Time now) {
 std::string explain(const Site& site, const Job& job, Time now, std::string& code) {
   const std::string price = enough_text(job.agreed.needed);
   const std::string cores = counted(job.agreed.bid.request.demand.shape.cpus, "CPU");
+  if (job.phase == Phase::kWaiting && !job.agreed.bid.pot.empty()) {
+    if (auto words = site.exchange_of(job).words_on(job, now, code)) return std::move(*words);
+  }
   const bool in_auction = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
   if (in_auction && job.agreed.terms.auctioned()) return explain_auctioned(site, job, now, code);
   if (job.phase == Phase::kRunning) {
@@ -236,6 +260,12 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
     return fmt::format("runs since {}; promised to be done by {}",
                        format_time_short(job.run.start, now),
                        format_time_short(job.agreed.terms.promised_end, now));
+  }
+  if (job.agreed.reserved && job.phase == Phase::kConfirmed) {
+    code = "RESERVED";
+    return fmt::format("holds {} from {} to {} as {}", cores,
+                       format_time_short(job.agreed.terms.start, now),
+                       format_time_short(place_end(job), now), reservation_name(job));
   }
   if (job.phase == Phase::kEnded) {
     code = "ENDED";

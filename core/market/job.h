@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/ledger/ledger.h"
 #include "core/market/node_wish.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
@@ -15,6 +17,32 @@
 #include "core/words/bid.h"
 
 namespace market {
+
+/// An array that is one bid (--array-budget): its job is Slurm's record of the tasks that did not start,
+/// with what is left of the budget as its lien. Each task that starts or is taken out becomes a job of its
+/// own with its part (array_bids.h).
+struct ArrayBid {
+  Money budget;                        ///< for all of `tasks`
+  std::uint32_t tasks = 0;             ///< at its submission
+  std::uint32_t parted = 0;            ///< that have got their part, or gave it back
+  std::uint32_t returned = 0;          ///< of those, that were taken back before the first start
+  std::uint32_t lost = 0;              ///< taken back since, owed when the record ends; not parted
+  std::uint32_t told = 0;              ///< that wait, as Slurm said last
+  std::uint32_t running = 0;           ///< as Slurm said last
+  std::uint32_t split = 0;             ///< that wait in records of their own, as after a requeue
+  std::uint32_t limit = 0;             ///< its owner's: tasks that may run at a time; 0: all
+  std::optional<std::uint32_t> dial;   ///< the limit that Slurm was told last
+  std::optional<std::uint32_t> heard;  ///< its owner is just changing his own to this
+  Time first_start = 0;                ///< 0: none yet
+};
+
+/// What makes a job a task of such an array.
+struct ArrayPart {
+  std::uint32_t array = 0;  ///< the number of the array's job
+  bool owed = false;        ///< also when it never starts, since a task of its array did
+  Time first_start = 0;     ///< of a task of its array; 0: none yet
+  std::optional<std::uint32_t> limit_due{};  ///< its owner's for the array, not in Slurm yet
+};
 
 /// What was agreed for one run of one job or array task.
 struct Terms {
@@ -24,7 +52,11 @@ struct Terms {
   std::string rule;       ///< name and version of the rule that made the price
   /// What a run that starts late owes of the price. None: the rule `late` decides.
   std::optional<ExPost> ex_post{};
-  std::string markup{};  ///< what multiplied the posted price, for people; empty: nothing
+  /// What multiplied the posted price and which draw it rests on, or which draw let an auction's job
+  /// start; for people. Empty: nothing.
+  std::string markup{};
+  Time accepted = 0;  ///< its user has so long from here to think better of it
+  Time bought = 0;    ///< this place; later than `accepted` when its user changed the job
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }
@@ -51,11 +83,39 @@ struct PreemptedRun {
   bool for_own = false;  ///< for one of the same user or account
 };
 
+/// A bid that is one of a list: all of them become jobs that may start, or none.
+struct ListPart {
+  std::string name;
+  std::uint32_t parts = 0;  ///< of the whole list
+  Time until = 0;           ///< what is not complete by then is cancelled
+  bool user_held = false;   ///< submitted with --hold: the market's release must not undo that
+  bool given_up = false;    ///< its cancel was counted
+};
+
+/// A job that stands for a place in which jobs run that pay nothing of their own. It stays held, and
+/// its charge is that of a run which takes all of its time.
+struct Reserved {
+  std::string accounts{};  ///< comma list: who may run in it besides its owner; empty: nobody
+  Time length = 0;         ///< seconds of it, whatever Slurm's record says; 0: as that says
+  double lost = 0;       ///< seconds of it that nodes which failed took, by their part of the CPUs
+  Time looked_at = 0;    ///< `lost` is up to here
+  double kept_lost = 0;  ///< as the note tells it
+};
+
+/// Which component of a heterogeneous job a job is.
+struct Component {
+  std::uint32_t of = 0;     ///< the number of the first component
+  std::uint32_t index = 0;  ///< from 0
+};
+
 /// The texts of a bid, as they go into the job's note.
 struct BidTexts {
   std::string budget, value;
   std::string quote{};  ///< "7f3a:3": `budget` is the price of that row of a menu
   std::string rate{};   ///< of --budget-rate
+  std::string workload{}, malleable{};
+  std::string work{};  ///< of --work: `budget` is what that is worth in its class
+  std::string utility{}, array_budget{};
 };
 
 enum class Phase {
@@ -81,9 +141,14 @@ struct Agreement {
   std::optional<Money> cap;
   Money lien;  ///< set aside now; zero when none
   std::string lien_account;
-  bool revoked = false;    ///< the ledger refused the lien
-  bool taught = false;     ///< prices learn from this bid
+  bool revoked = false;  ///< the ledger refused the lien
+  bool taught = false;   ///< prices learn from this bid
+  bool counted = false;  ///< what this purchase brings of others' rests was told to them
+  /// The place that the change at hand gives back.
+  std::optional<ledger::Rest> given_back;
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
+  std::optional<ListPart> list{};      ///< while the other bids of its list are no jobs yet
+  std::optional<Reserved> reserved{};  ///< it stands for a place
 };
 
 /// Where and when it is to run, and what Slurm made of that. Written by Planner.
@@ -117,6 +182,24 @@ struct NodePay {
   bool operator==(const NodePay&) const = default;
 };
 
+/// What a run pays for one good of its host, in tycoon with pots.
+struct GoodRate {
+  std::string tres;
+  double rate = 0;   ///< credits per second
+  double floor = 0;  ///< that its rate never falls below
+  double owes = 0;   ///< credits so far
+  bool operator==(const GoodRate&) const = default;
+};
+
+/// Its shares since it could start, for who learns utilities (average_shares.h).
+struct AverageShares {
+  std::map<std::string, double, std::less<>>
+      sums;  ///< of share × seconds, by TRES that it asks for
+  double seconds = 0;
+  Time since = 0;        ///< they are counted up to here; 0: its clock stands
+  bool partial = false;  ///< what was before a crash is not known
+};
+
 /// Its part in an auction. Written by AuctionExchange and, of what Slurm is told, by Planner.
 struct AuctionTurn {
   Standing standing;
@@ -130,10 +213,18 @@ struct AuctionTurn {
   bool last = false;         ///< Slurm keeps it from its award: others come first, none pays by it
   std::optional<NodeWish> wish;  ///< its owner's, while Slurm's record names an award instead
   std::string award;             ///< these nodes, as Slurm was told; "" after a crash too
+  SlurmSize size;                ///< with them, of a malleable bid
+  double reach = 1;              ///< the part of its range that Slurm's limits leave open
   std::vector<NodeAsk> asks;     ///< of the nodes of `standing` when they were awarded
   std::vector<NodePay> pays;     ///< of its run, from its start on
+  bool stopped = false;          ///< the market suspended its run, or sent it back to the queue
+  bool unstoppable = false;      ///< Slurm refused that
+  bool sent_back = false;        ///< its last run ended so
+  Time room_since = 0;           ///< runs were stopped so that it starts; 0: not yet
+  std::vector<GoodRate> goods;   ///< of its run, where goods have markets of their own
   std::string refusal;           ///< why Slurm would never start it on an award
-  int refusals = 0;              ///< so many awards were refused since its last run
+  AverageShares average;
+  int refusals = 0;  ///< so many awards were refused since its last run
 };
 
 /// Its present or last run, and what that owes. Written by Confirmation and Settlement.
@@ -145,8 +236,13 @@ struct Run {
   std::optional<PreemptedRun> preempted;  ///< its bill waits until a pass knows for whom
   bool keeps_price = false;               ///< Slurm or an operator ended its last run
   std::string settled_note;               ///< after settlement of run `restart`
-  /// Charged and refunded as settled before a crash.
-  std::optional<std::pair<Money, Money>> resettle;
+  std::string sized;                      ///< the size that the market gave it, for people
+  /// Charged and refunded as settled before a crash, and what waits for its resale until when.
+  struct Settled {
+    Money charged, refunded, rest;
+    Time rest_until = 0;
+  };
+  std::optional<Settled> resettle;
 };
 
 /// What Slurm told of it last. Written by Confirmation.
@@ -157,11 +253,12 @@ struct Seen {
   std::string tres;
   Time begin = 0, deadline = 0;
   bool ready = true;  ///< not held, no open dependency, begin reached
-  bool dependent = false, held = false;
+  bool dependent = false, size_limited = false, held = false;
   bool dependency_failed = false;  ///< one that can never be satisfied
   std::uint32_t throttle = 0;      ///< tasks of its array that may run at a time; 0: all
   bool array_full = false;         ///< as many run
   bool owner_changed = false;      ///< its owner changed it since the last pass
+  bool suspended = false;          ///< it runs, and is stopped now
 };
 
 /// What Slurm is still to be told of it.
@@ -184,6 +281,9 @@ struct Job {
   Run run;
   Seen seen;
   Due due;
+  std::optional<ArrayBid> array;
+  std::optional<ArrayPart> part;
+  std::optional<Component> component;
 };
 
 }  // namespace market

@@ -34,13 +34,18 @@ Job* JobBook::find_job(std::string_view name) {
     const auto found = jobs_.find(id);
     return found == jobs_.end() ? nullptr : &found->second;
   }
-  if (*first.ptr != '_') return nullptr;
+  const bool is_component = *first.ptr == '+';
+  if (*first.ptr != '_' && !is_component) return nullptr;
   const auto second = std::from_chars(first.ptr + 1, end, task);
   if (second.ec != std::errc() || second.ptr != end) return nullptr;
   for (auto& [key, job] : jobs_) {
-    if (job.array_job_id == id && job.array_task_id == task) return &job;
+    if (is_component && job.component && job.component->of == id && job.component->index == task)
+      return &job;
+    if (!is_component && job.array_job_id == id && job.array_task_id == task) return &job;
   }
-  return nullptr;
+  if (is_component) return nullptr;
+  const auto array = jobs_.find(id);  // of an array that is one bid
+  return array != jobs_.end() && array->second.array ? &array->second : nullptr;
 }
 
 // The jobs of arrays that limit how many of their tasks run at a time.
@@ -91,7 +96,24 @@ std::set<std::uint32_t> JobBook::crowded_tasks() const {
 }
 
 std::string reservation_name(const Job& job) {
+  if (job.agreed.reserved) return MARKET_PLACE_PREFIX + std::to_string(job.id);
   return MARKET_RESV_PREFIX + std::to_string(job.id) + "_" + std::to_string(job.restart);
+}
+
+std::optional<ReservedFor> reserved_for(std::string_view name) {
+  ReservedFor found;
+  found.by_name = name.starts_with(MARKET_PLACE_PREFIX);
+  const std::string_view prefix = found.by_name ? MARKET_PLACE_PREFIX : MARKET_RESV_PREFIX;
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  const char* end = name.data() + name.size();
+  const auto first = std::from_chars(name.data(), end, found.job);
+  if (first.ec != std::errc() || first.ptr == name.data()) return std::nullopt;
+  if (found.by_name) return first.ptr == end ? std::optional(found) : std::nullopt;
+  if (first.ptr == end || *first.ptr != '_') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, found.restart);
+  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
+  return found;
 }
 
 }  // namespace market

@@ -22,7 +22,7 @@ class JobBook {
   const std::unordered_map<std::uint32_t, Job>& all() const { return jobs_; }
   /// The jobs in a phase by planned start, then by number.
   std::vector<Job*> in_order(Phase phase);
-  /// "17" or "17_3"; null when there is none.
+  /// "17", "17_3" of an array or "17+1" of a heterogeneous job; null when there is none.
   Job* find_job(std::string_view name);
 
   /// Finds the jobs of arrays that limit how many of their tasks run at a time.
@@ -45,6 +45,9 @@ class JobBook {
   const std::unordered_map<std::string, Provisional>& provisionals() const { return provisionals_; }
   /// The call that brought the submission has ended: its job is in Slurm's list, or never will be.
   void submission_over(std::uint64_t ticket);
+  /// The components, in their order, of the heterogeneous job of which the acceptance with that ticket is
+  /// one; empty where it is of none.
+  std::vector<Provisional*> components(std::uint64_t ticket);
   /// Slurm has made a job of the acceptance, perhaps only to see when it could start.
   void job_made(const std::string& token);
   /// A task of an acceptance became a job, or never will.

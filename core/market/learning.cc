@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/market/site.h"
 
@@ -31,6 +32,16 @@ double without_qos(const MarketSettings& settings, const Request& request, doubl
   return credits / settings.qos_factor(request.qos);
 }
 
+// What the shape of a replica has beside its value and deadline.
+void tell_shape(const ExPost& contract, PastBid& bid) {
+  if (contract.shape->name() == "sigmoid") {
+    bid.drop = static_cast<Time>(contract.type[1]);
+    bid.zero = static_cast<Time>(std::ceil(contract.type[2]));
+  } else if (contract.shape->name() == "recurrent") {
+    bid.work = contract.type[1];
+  }
+}
+
 std::string confirmed_id(const Job& job) {
   return fmt::format("{}:{}", job.token, job.id);
 }
@@ -48,6 +59,13 @@ ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) co
   record.bid.deadline =
       std::max(first_end, std::min(wanted_end(bid, bid_made), now + exchange.settings.horizon));
   record.bid.tres = request.demand.tres;
+  if (exchange.settings.job_class(request.job_class) != nullptr)
+    record.bid.job_class = request.job_class;
+  if (bid.worth.value) {
+    record.bid.drop = bid.worth.value->drop;
+    record.bid.zero = bid.worth.value->zero;
+  }
+  record.bid.work = bid.worth.work;
   record.cluster = site_.cluster_name;
   record.partition = request.partition;
   record.account = bid.account;
@@ -61,6 +79,7 @@ ledger::RecordBid Lessons::lesson_of(const Bid& bid, Time bid_made, Time now) co
 // that it was made for, or types would fall from epoch to epoch.
 // A confirmed bid is learned once; nobody's bid counts for more than the account could have paid.
 void Lessons::teach(Job& job, Time now) {
+  if (!job.agreed.bid.pot.empty()) return;  // it names no worth
   if (job.agreed.taught || job.restart != 0 || site_.accounts.unwritten() > kMostUnwritten) return;
   job.agreed.taught = true;
   ledger::RecordBid record = lesson_of(job.agreed.bid, job.agreed.bid_made, now);
@@ -77,6 +96,7 @@ void Lessons::teach(Job& job, Time now) {
     record.bid.deadline =
         std::max(record.bid.earliest + record.bid.duration,
                  job.agreed.bid_made + static_cast<Time>(contract.shape->deadline(contract.type)));
+    tell_shape(contract, record.bid);
   }
   record.bid.value = without_qos(settings, job.agreed.bid.request, std::min(worth, most).credits());
   record.accepted = true;

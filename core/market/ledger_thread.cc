@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 #include <iterator>
+#include <set>
 
 #include "core/mechanism/table.h"
 
@@ -15,9 +16,11 @@ namespace market {
 namespace {
 
 constexpr Time kLessonEvery = 3600;
-constexpr Time kLessonLate = 60;   // by then the bids of the hour before are written
-constexpr Time kForgetEvery = 60;  // a bid that was taken back is forgotten within
-constexpr Time kUserKnown = 600;   // seconds that a user's uid, or that there is none, is believed
+constexpr Time kLessonLate = 60;  // by then the bids of the hour before are written
+constexpr Time kIncomeEvery = 10;
+constexpr Time kRequestsKnown = 600;  // before a restart: longer than any client asks again
+constexpr Time kForgetEvery = 60;     // a bid that was taken back is forgotten within
+constexpr Time kUserKnown = 600;  // seconds that a user's uid, or that there is none, is believed
 constexpr int kMaxBackoffShift = 6;  // retries after 1, 2, 4 … 64 seconds
 constexpr int kLeastBackoff = 4;     // that a wake-up cannot end, seconds
 
@@ -98,7 +101,9 @@ void LedgerThread::round(Time now) {
   waiting_.insert(waiting_.end(), std::make_move_iterator(taken.begin()),
                   std::make_move_iterator(taken.end()));
   if (read_config(report, now) && open_ledger(report) && in_place(report) && find_seed(report)) {
-    write(report, now);  // first: would-be bills of a time of observation that ends now
+    pay_incomes(report, now);
+    if (ledger_)
+      write(report, now);  // first: would-be bills of a time of observation that ends now
     if (ledger_ && find_observers(report, now)) read(report, now);
   }
   report.config_error = config_error_;
@@ -137,10 +142,23 @@ bool LedgerThread::read_config(BooksReport& report, Time now) {
     first_read_ = true;
   }
   config_ = std::move(*config);
+  read_bank_key();
   bids_read_ = 0;
   observers_known_ = false;
   report.config = config_;
   return true;
+}
+
+// Without it no receipt is written; all else goes on.
+void LedgerThread::read_bank_key() {
+  Bank& bank = config_->bank;
+  if (bank.key_file.empty()) return;
+  const auto seed = read_key_file(bank.key_file, geteuid());
+  if (seed) {
+    bank.seed = *seed;
+  } else {
+    bank.fault = seed.error().text;
+  }
 }
 
 bool LedgerThread::open_ledger(BooksReport& report) {
@@ -200,6 +218,14 @@ void LedgerThread::failed(BooksReport& report, std::string why) {
       .reset();  // a new connection is the only cure for some failures, and harmless for the rest
 }
 
+void LedgerThread::pay_incomes(BooksReport& report, Time now) {
+  if (now < incomes_paid_ + kIncomeEvery && now >= incomes_paid_) return;
+  incomes_paid_ = now;
+  const auto paid = ledger_->pay_incomes(now);
+  if (!paid) return failed(report, paid.error().text);
+  if (*paid > Money()) data_version_ = -1;  // an own change is not told by it
+}
+
 void LedgerThread::write(BooksReport& report, Time now) {
   if (waiting_.empty()) return;
   std::vector<ledger::Operation> operations;
@@ -241,6 +267,15 @@ void LedgerThread::read(BooksReport& report, Time now) {
     auto accounts = ledger_->accounts();
     if (!accounts) return failed(report, accounts.error().text);
     report.accounts = view(std::move(*accounts), now);
+    auto pots = ledger_->pots();
+    if (!pots) return failed(report, pots.error().text);
+    for (const ledger::PotInfo& pot : *pots)
+      report.accounts->push_back(
+          {pot.balance.account, pot.balance.posted, pot.balance.liens, {}, {}});
+    report.pots = std::move(*pots);
+    auto joined = ledger_->joined(cluster_);
+    if (!joined) return failed(report, joined.error().text);
+    report.joined = std::move(*joined);
     data_version_ = *version;
     const auto prior = ledger_->prior(cluster_);
     if (!prior) return failed(report, prior.error().text);
@@ -259,7 +294,14 @@ void LedgerThread::read(BooksReport& report, Time now) {
     auto liens = ledger_->open_liens(cluster_);
     if (!liens) return failed(report, liens.error().text);
     report.open_liens = std::move(*liens);
+    auto rests = ledger_->open_rests(cluster_);
+    if (!rests) return failed(report, rests.error().text);
+    report.open_rests = std::move(*rests);
+    auto requests = ledger_->requests(cluster_, now - kRequestsKnown);
+    if (!requests) return failed(report, requests.error().text);
+    report.requests = std::move(*requests);
   }
+  if (!read_utilities(report, first_read_ || report.config || bids_due(now), now)) return;
   if (bids_due(now)) {
     report.learned_until = lesson_end(now);
     Time history = 0;
@@ -272,6 +314,54 @@ void LedgerThread::read(BooksReport& report, Time now) {
     bids_forgotten_ = false;
   }
   first_read_ = false;
+}
+
+// Each name by the settings of its market; what is too old for them counts no more.
+std::vector<KnownUtility> LedgerThread::learn(const std::vector<ledger::UtilityRun>& runs,
+                                              Time now) const {
+  const std::vector<MarketSettings> markets = config_->all_markets();
+  std::vector<KnownUtility> known;
+  for (auto first = runs.begin(); first != runs.end();) {
+    const auto next = std::find_if(
+        first, runs.end(), [&first](const ledger::UtilityRun& run) { return run.of != first->of; });
+    const auto market = std::find_if(markets.begin(), markets.end(), [&first](const auto& one) {
+      return one.name == first->of.market;
+    });
+    if (market != markets.end()) {
+      const Time oldest = now - market->abacus.history;
+      const auto recent = std::find_if(
+          first, next, [oldest](const ledger::UtilityRun& run) { return run.ended >= oldest; });
+      known.emplace_back(first->of, learn_utility({recent, next}, market->abacus));
+    }
+    first = next;
+  }
+  return known;
+}
+
+// All of them now and then, since runs grow old; else the names of which something was written.
+bool LedgerThread::read_utilities(BooksReport& report, bool all, Time now) {
+  if (all) {
+    const auto runs = ledger_->utility_runs({cluster_});
+    if (!runs) return failed(report, runs.error().text), false;
+    report.utilities = learn(*runs, now);
+    return true;
+  }
+  std::set<ledger::UtilityName> names;
+  for (const Queued& queued : report.done) {
+    if (const auto* run = std::get_if<ledger::RecordUtility>(&queued.operation))
+      names.insert(run->run.of);
+    if (const auto* forgotten = std::get_if<ledger::ForgetUtility>(&queued.operation))
+      names.insert(forgotten->of);
+  }
+  for (const ledger::UtilityName& name : names) {
+    const auto runs = ledger_->utility_runs({cluster_, 0, name});
+    if (!runs) return failed(report, runs.error().text), false;
+    if (!report.changed_utilities) report.changed_utilities.emplace();
+    std::vector<KnownUtility> known = learn(*runs, now);
+    report.changed_utilities->push_back(known.empty() ? KnownUtility{name, {}}
+                                                      : std::move(known.front()));
+  }
+  return true;
 }
 
 std::vector<AccountView> LedgerThread::view(std::vector<ledger::AccountInfo> accounts, Time now) {

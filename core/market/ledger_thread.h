@@ -58,13 +58,17 @@ class LedgerThread {
   void run();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   bool read_config(BooksReport& report, Time now);
+  void read_bank_key();
   bool open_ledger(BooksReport& report);
   bool in_place(BooksReport& report);
   bool find_seed(BooksReport& report);
   bool find_observers(BooksReport& report, Time now);
   void write(BooksReport& report, Time now);
   void answer(const std::vector<Inquiry>& inquiries);
+  void pay_incomes(BooksReport& report, Time now);
   void read(BooksReport& report, Time now);
+  bool read_utilities(BooksReport& report, bool all, Time now);
+  std::vector<KnownUtility> learn(const std::vector<ledger::UtilityRun>& runs, Time now) const;
   bool bids_due(Time now) const;
   std::vector<AccountView> view(std::vector<ledger::AccountInfo> accounts, Time now);
   std::optional<std::uint32_t> uid_of(const std::string& user, Time now);
@@ -82,6 +86,7 @@ class LedgerThread {
   Time bids_read_ = 0;            ///< 0: never under this configuration
   bool bids_forgotten_ = false;   ///< since they were read
   ledger::PriorBids prior_;       ///< as they were read
+  Time incomes_paid_ = 0;         ///< when it was last looked for incomes that are due
   bool observers_known_ = false;  ///< to the ledger, as the settings name them
   int failures_ = 0;
   struct KnownUser {

@@ -16,6 +16,8 @@ const ledger::SegmentKey* run_of(const ledger::Operation& operation) {
   if (const auto* change = std::get_if<ledger::ChangeLien>(&operation)) return &change->segment.key;
   if (const auto* settle = std::get_if<ledger::Settle>(&operation)) return &settle->segment.key;
   if (const auto* returned = std::get_if<ledger::VoidLien>(&operation)) return &returned->key;
+  if (const auto* offer = std::get_if<ledger::OfferRest>(&operation))
+    return &offer->rest.segment.key;
   return nullptr;
 }
 
@@ -25,7 +27,7 @@ const ledger::SegmentKey* run_of(const ledger::Operation& operation) {
 bool is_of_bid(const ledger::Segment& lien, const Job& job) {
   if (lien.uid != job.agreed.bid.uid) return false;
   if (!lien.key.bid.empty()) return lien.key.bid == job.token;
-  return lien.account == job.agreed.bid.account && lien.key.submitted >= job.agreed.bid_made;
+  return lien.account == payer(job.agreed.bid) && lien.key.submitted >= job.agreed.bid_made;
 }
 
 const ledger::OpenLien* Accounts::lien_of(const Job& job) const {

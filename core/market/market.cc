@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
+#include "core/market/reserved.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -13,10 +16,53 @@ namespace market {
 Market::Market(std::string cluster_name, Log log, std::function<void()> wake_books, Role role)
     : site_(std::move(cluster_name), std::move(log), std::move(wake_books), role) {}
 
+namespace {
+
+using NamedSeats = std::map<std::uint32_t, std::vector<std::pair<std::string, Seat>>>;  // by job
+
+// What places that have begun hold, by names of nodes: they stay where they are.
+NamedSeats begun_places(const Site& site, Time now) {
+  NamedSeats places;
+  const std::vector<Node>& nodes = site.cluster.nodes();
+  for (const auto& [id, job] : site.jobs.all()) {
+    if (!job.place.booked || job.phase != Phase::kConfirmed || !has_begun(job, now)) continue;
+    for (const Seat& seat : job.place.placement)
+      places[id].emplace_back(seat.node < nodes.size() ? nodes[seat.node].name : "", seat);
+  }
+  return places;
+}
+
+// The nodes have other indices now. A seat on one that is gone has none, and is lost.
+void seat_again(Site& site, const NamedSeats& places) {
+  std::map<std::string_view, std::uint32_t> index;
+  const std::vector<Node>& nodes = site.cluster.nodes();
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i].name, i);
+  for (const auto& [id, seats] : places) {
+    Job& job = site.jobs.all().at(id);
+    Placement placement;
+    for (const auto& [name, held] : seats) {
+      const auto node = index.find(name);
+      placement.push_back(held);
+      placement.back().node = node == index.end() ? UINT32_MAX : node->second;
+    }
+    std::sort(placement.begin(), placement.end(),
+              [](const Seat& a, const Seat& b) { return a.node < b.node; });
+    job.place.placement = placement;
+    site.cluster.bookings().book(booking_key(job), std::move(placement), job.agreed.terms.start,
+                                 place_end(job) + site.exchange_of(job).settings.start_slack);
+  }
+}
+
+}  // namespace
+
 void Market::update_cluster(const market_cluster_t& told, Time now) {
   if (told.texts_overwritten && !site_.cluster.texts_overwritten() && !site_.observes)
     site_.log(LogLevel::kError, kTextsOverwritten);
-  if (site_.cluster.update(told)) move_runs();
+  const auto seats_of = begun_places(site_, now);
+  if (site_.cluster.update(told)) {
+    move_runs();
+    seat_again(site_, seats_of);
+  }
   site_.accounts.trust_associations(told.associations_enforced);
   rank_nodes();
   for (const auto& exchange : site_.exchanges) {
@@ -43,6 +89,17 @@ void Market::rank_nodes() {
   site_.cluster.bookings().prefer(ranks_);
 }
 
+namespace {
+
+bool only_holds(const market_change_t& change) {
+  const bool changes_more = change.release || change.time_limit_min != 0 || change.begin != 0 ||
+                            change.deadline != 0 || change.account != nullptr ||
+                            change.partition != nullptr || change.qos != nullptr || change.resized;
+  return change.hold && !changes_more;
+}
+
+}  // namespace
+
 market_verdict Market::modify(const market_change_t& change, Time now, std::string& text) {
   if (change.unbid) {
     const auto refusal = admission_.check_unbid_change(change);
@@ -54,6 +111,18 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
   // Until the first pass finds them again jobs are known by their notes alone, which tell a price
   // and not for what.
   const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
+  const auto note = site_.note_in(or_empty(change.note));
+  if (found == site_.jobs.all().end() && resizes(change) && note && !note->malleable.empty()) {
+    text = prefixed(resize_refusal(change.job_id));
+    return MARKET_REJECTED;
+  }
+  const bool is_place = note && note->reserved;
+  if (is_place && !only_holds(change)) {
+    text = prefixed(fmt::format(
+        "job {} is a reservation and stays as it is: smarket reserve --cancel r{} ends it",
+        change.job_id, change.job_id));
+    return MARKET_REJECTED;
+  }
   if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
     return planner_.keep_back_unseen(change);
   if (not_found_again || !site_.ready()) {
@@ -61,6 +130,7 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     return MARKET_REJECTED;
   }
   const auto refusal = admission_.try_change(found->second, change, now);
+  if (!refusal && change.limits_array) ArrayBids::hear_limit(found->second, change.array_limit);
   if (!refusal) return planner_.keep_back(found->second, change, text);
   text = prefixed(*refusal);
   return MARKET_REJECTED;
@@ -118,6 +188,9 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
         add(provisional.bid.request, task.terms.start);
     }
   }
+  for (const auto& [key, quote] : site_.held_quotes.all()) {
+    if (quote.has_place) add(quote.request, quote.contract.start);
+  }
   for (const auto& exchange : site_.exchanges) exchange->journal.begin();
   return stands;
 }
@@ -138,6 +211,10 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
       site_.has_config = true;
     }
     site_.exchanges.swap(next);
+    for (const auto& exchange : site_.exchanges) {
+      for (const auto& before : next)
+        if (before->settings.name == exchange->settings.name) exchange->succeed(*before);
+    }
     rank_nodes();
     site_.update_capacity(news.now);
     say_config(news);
@@ -163,6 +240,17 @@ bool Market::only_observes(std::string_view partitions) const {
                      [this](const std::string& name) { return site_.only_observed(name); });
 }
 
+bool Market::has_pots(std::string_view partitions) const {
+  if (!site_.has_config) return false;
+  std::vector<std::string> names = names_of(partitions);
+  if (names.empty()) names.emplace_back();
+  return std::any_of(names.begin(), names.end(), [this](const std::string& name) {
+    const Partition* partition = site_.cluster.find_partition(name);
+    return partition != nullptr && site_.trades(partition->name) &&
+           site_.exchange_of(std::string_view(partition->name)).with_pots() != nullptr;
+  });
+}
+
 void Market::forget_untraded(Time now) {
   const auto stays = [this](const Request& request) {
     return site_.has_config && site_.trades(request.partition);
@@ -182,6 +270,7 @@ void Market::forget_untraded(Time now) {
     site_.accounts.void_lien(job, "no market follows it any more");
     entry = site_.jobs.all().erase(entry);
   }
+  site_.resales.forget_untraded();
 }
 
 void Market::rest(Time now) {
@@ -189,12 +278,33 @@ void Market::rest(Time now) {
   forget_untraded(now);
 }
 
+namespace {
+
+// "" of an operation that nobody waits for.
+std::string token_of(const ledger::Operation& operation) {
+  if (const auto* asked = std::get_if<ledger::PostAsk>(&operation)) return asked->token;
+  if (const auto* changed = std::get_if<ledger::ChangePots>(&operation)) return changed->token;
+  if (const auto* sent = std::get_if<ledger::SendCredits>(&operation)) return sent->token;
+  return {};
+}
+
+}  // namespace
+
+void Market::take_requests(BooksReport& news) {
+  if (news.requests) site_.requests.recall(*news.requests, news.now);
+  for (std::size_t i = 0; i < news.done.size(); ++i) {
+    const ledger::Operation& operation = news.done[i].operation;
+    if (const std::string token = token_of(operation); !token.empty())
+      site_.requests.written(token, news.outcomes[i]);
+    if (const auto* changed = std::get_if<ledger::ChangePots>(&operation))
+      site_.pots.answered(*changed);
+  }
+  if (news.pots) site_.pots.install(*news.pots);
+  if (news.accounts) site_.joined = news.joined;
+}
+
 // Other prices are for the awards of the next auction, which is held at once.
 void Market::take_asks(BooksReport& news) {
-  for (std::size_t i = 0; i < news.done.size(); ++i) {
-    if (const auto* asked = std::get_if<ledger::PostAsk>(&news.done[i].operation))
-      site_.asks.written(*asked, news.outcomes[i]);
-  }
   if (!news.asks) return;
   site_.asks.install(*news.asks);
   rank_nodes();
@@ -205,16 +315,22 @@ void Market::take_asks(BooksReport& news) {
 }
 
 void Market::take_results(BooksReport& news) {
+  take_requests(news);
   take_asks(news);
   for (const RefusedLien& refused : site_.accounts.take_results(news)) {
     const auto found = site_.jobs.all().find(refused.job_id);
     if (found == site_.jobs.all().end() ||
         run_key(site_.cluster_name, found->second).text() != refused.run)
       continue;  // of a run before, or of the number's last job
-    found->second.agreed.lien = refused.previous;
-    found->second.agreed.revoked = found->second.phase == Phase::kConfirmed;
+    Job& job = found->second;
+    job.agreed.lien = refused.paid ? Money() : refused.previous;
+    job.agreed.revoked = !refused.paid && job.phase == Phase::kConfirmed;
   }
+  if (news.open_rests)
+    site_.resales.install(std::move(*news.open_rests), site_.accounts.decided_runs());
   if (news.open_liens) compare_liens(std::move(*news.open_liens));
+  if (news.utilities) site_.utilities.install_all(std::move(*news.utilities));
+  if (news.changed_utilities) site_.utilities.install(std::move(*news.changed_utilities));
   if (news.ledger_gone) site_.health.ledger_gone_at = news.now;
 }
 

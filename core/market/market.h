@@ -77,6 +77,8 @@ class Market {
   bool is_open() const { return site_.has_config; }
   /// Whether bids of all these partitions are for markets that only observe.
   bool only_observes(std::string_view partitions) const;
+  /// Whether jobs without a bid may pay from pots in one of these partitions.
+  bool has_pots(std::string_view partitions) const;
   /// Forgets the bids of partitions in which it trades no more; of all when it has no settings.
   void forget_untraded(Time now);
   /// It has no market any more, until it is told settings again.
@@ -85,6 +87,9 @@ class Market {
   void submission_over(std::uint64_t ticket) { site_.jobs.submission_over(ticket); }
   /// MARKET_NO_BID, MARKET_ACCEPTED, or MARKET_REJECTED with the reason in `text`.
   market_verdict modify(const market_change_t& change, Time now, std::string& text);
+  /// As market_enter().
+  market_verdict enter(const market_entry_t& entry, Time now, std::uint32_t& most_min,
+                       std::string& text) const;
   bool wants_ended_jobs() const { return site_.accounts.recovering(); }
   bool wants_preemptors() const { return settlement_.wants_preemptors(); }
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
@@ -127,6 +132,7 @@ class Market {
   void say_config(const BooksReport& news);
   void take_results(BooksReport& news);
   void take_asks(BooksReport& news);
+  void take_requests(BooksReport& news);
   void compare_liens(std::vector<ledger::OpenLien> liens);
 
   Site site_;

@@ -30,9 +30,15 @@ Result<RowName> parse_row_name(std::string_view text) {
   if (name.later) rest.remove_suffix(kLater.size());
   const std::size_t colon = rest.find(':');
   const auto fault = [text] {
-    return fail(fmt::format("--quote={}: it takes MENU:ROW or MENU:ROW,later, such as 7f3a:3",
-                            printable(text)));
+    return fail(fmt::format(
+        "--quote={}: it takes MENU:ROW or MENU:ROW,later, such as 7f3a:3, or a held QUOTE",
+        printable(text)));
   };
+  const bool is_quote = colon == std::string_view::npos && !name.later && !rest.empty();
+  if (is_quote) {
+    name.menu = rest;
+    return name;
+  }
   if (colon == 0 || colon == std::string_view::npos) return fault();
   name.menu = rest.substr(0, colon);
   const std::string_view row = rest.substr(colon + 1);
@@ -41,24 +47,48 @@ Result<RowName> parse_row_name(std::string_view text) {
   return name;
 }
 
-const HeldMenu& Menus::keep(HeldMenu menu, std::string_view token) {
+std::string words_for(const TakenRow& row) {
+  const RowName& name = row.name;
+  if (!row.is_held) return fmt::format("row {} of menu {}", name.row, name.menu);
+  if (row.list) return fmt::format("job {} of list {}", name.row, name.menu);
+  return fmt::format("{} {}", row.reserved ? "place" : "quote", name.menu);
+}
+
+std::string short_id(std::string_view token) {
   std::uint32_t hash = 2166136261u;  // FNV-1a; a menu is looked for by its user, so ids may meet
   for (const char c : token) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  menu.id = fmt::format("{:04x}", (hash ^ hash >> 16) & 0xffff).substr(0, kIdLength);
+  return fmt::format("{:04x}", (hash ^ hash >> 16) & 0xffff).substr(0, kIdLength);
+}
+
+std::optional<std::string> other_than_quoted(const std::string& what, const Request& sold,
+                                             const std::string& account, const Bid& bid) {
+  const Request& asked = bid.request;
+  const auto other = [&what](const std::string& text) {
+    return fmt::format("{} is for {}", what, text);
+  };
+  if (sold.partition != asked.partition) return other("partition " + sold.partition);
+  if (sold.qos != asked.qos) return other(sold.qos.empty() ? "no QOS" : "QOS " + sold.qos);
+  if (account != bid.account) return other("account " + account);
+  if (sold.duration != asked.duration)
+    return other("a time limit of " + time_limit_text(sold.duration));
+  if (sold.demand.tres != asked.demand.tres) return other(tres_text(sold.demand.tres));
+  if (!asked.job_class.empty() && sold.job_class != asked.job_class)
+    return other(sold.job_class.empty() ? "no class" : "class " + sold.job_class);
+  return std::nullopt;
+}
+
+const HeldMenu& Menus::keep(HeldMenu menu, std::string_view token) {
+  menu.id = short_id(token);
   return menus_[menu.uid] = std::move(menu);
 }
 
-Result<Contract> Menus::find(const RowName& name, const Bid& bid, std::string_view rule,
+Result<TakenRow> Menus::find(const RowName& name, const Bid& bid, std::string_view rule,
                              Time now) const {
   const auto found = menus_.find(bid.uid);
   if (found == menus_.end() || found->second.id != name.menu)
     return fail(
         fmt::format("menu {} is not known: ask again with smarket menu", printable(name.menu)));
   const HeldMenu& menu = found->second;
-  const Request &sold = menu.request, &asked = bid.request;
-  const auto other = [&menu](const std::string& what) {
-    return fail(fmt::format("menu {} is for {}", menu.id, what));
-  };
   if (now >= menu.good_until)
     return fail(fmt::format("menu {} was good until {}: ask again with smarket menu", menu.id,
                             format_time_short(menu.good_until, now)));
@@ -68,13 +98,9 @@ Result<Contract> Menus::find(const RowName& name, const Bid& bid, std::string_vi
   if (name.row > menu.rows.size())
     return fail(
         fmt::format("menu {} has rows 1 to {}, not {}", menu.id, menu.rows.size(), name.row));
-  if (sold.partition != asked.partition) return other("partition " + sold.partition);
-  if (sold.qos != asked.qos) return other(sold.qos.empty() ? "no QOS" : "QOS " + sold.qos);
-  if (menu.account != bid.account) return other("account " + menu.account);
-  if (sold.duration != asked.duration)
-    return other("a time limit of " + time_limit_text(sold.duration));
-  if (sold.demand.tres != asked.demand.tres) return other(tres_text(sold.demand.tres));
-  return menu.rows[name.row - 1];
+  if (auto why = other_than_quoted("menu " + menu.id, menu.request, menu.account, bid))
+    return fail(*why);
+  return TakenRow{name, menu.rows[name.row - 1], menu.request.job_class};
 }
 
 bool Menus::in_use(std::uint32_t uid) const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// One file although it is long: each key is written and read side by side.
 #include "core/market/note.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/market/lists.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -53,6 +55,26 @@ ExPost all_until(Time free_after, const Note& note) {
                 {1.0, after_the_bid(free_after)},
                 after_the_bid(note.end),
                 note.start};
+}
+
+// "TASKS:CPUS:MINUTES:MB"
+std::string size_text(const SlurmSize& size) {
+  return fmt::format("{}:{}:{}:{}", size.tasks, size.cpus, size.limit_min, size.mem_per_node_mb);
+}
+
+// Back; all 0 when the text is damaged.
+SlurmSize size_from(std::string_view text) {
+  SlurmSize size;
+  const auto take = [&text](auto& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (!text.empty()) text.remove_prefix(1);
+    return true;
+  };
+  const bool is_whole =
+      take(size.tasks) && take(size.cpus) && take(size.limit_min) && take(size.mem_per_node_mb);
+  return is_whole ? size : SlurmSize{};
 }
 
 // Notes are written for each job and each step of it: plain texts and times go without a tree of
@@ -131,10 +153,41 @@ std::string write_note(const Note& note) {
   if (note.ex_post) inner.add("ex_post", note.ex_post->text());
   if (!note.markup.empty()) inner.add("markup", note.markup);
   inner.add_number("submitted", note.submitted);
+  if (note.accepted != 0) inner.add_number("accepted", note.accepted);
+  if (note.bought != 0 && note.bought != note.accepted) inner.add_number("bought", note.bought);
+  if (note.missed) inner.add_true("missed");
+  if (note.rest_until != 0) {
+    inner.add("rest", note.rest.to_string());
+    inner.add_number("rest_until", note.rest_until);
+  }
   if (!note.budget.empty()) inner.add("budget", note.budget);
   if (!note.rate_text.empty()) inner.add("budget_rate", note.rate_text);
   if (!note.value.empty()) inner.add("value", note.value);
   if (!note.quote.empty()) inner.add("quote", note.quote);
+  if (note.list) inner.add("list", list_text(*note.list));
+  if (note.reserved) {
+    inner.add("place", note.reserved->accounts);
+    if (note.reserved->length > 0) inner.add_number("length", note.reserved->length);
+    if (note.reserved->lost > 0) inner.add_number("lost", note.reserved->lost);
+  }
+  if (!note.workload.empty()) inner.add("workload", note.workload);
+  if (!note.malleable.empty()) inner.add("malleable", note.malleable);
+  if (!note.sized.empty()) inner.add("sized", note.sized);
+  if (!note.job_class.empty()) inner.add("class", note.job_class);
+  if (!note.work.empty()) inner.add("work", note.work);
+  if (!note.pot.empty()) inner.add("pot", note.pot);
+  if (!note.utility.empty()) inner.add("utility", note.utility);
+  if (note.array_tasks != 0) {
+    inner.add("array_budget", note.array_budget);
+    inner.add_number("array_tasks", Time{note.array_tasks});
+    if (note.array_returned != 0) inner.add_number("array_returned", Time{note.array_returned});
+    if (note.array_lost != 0) inner.add_number("array_lost", Time{note.array_lost});
+    if (note.array_limit != 0) inner.add_number("array_limit", Time{note.array_limit});
+  }
+  if (note.array_start != 0) inner.add_number("array_start", note.array_start);
+  if (note.part_of != 0) inner.add_number("part_of", Time{note.part_of});
+  if (note.part_owed) inner.add_true("part_owed");
+  if (note.has_level) inner.add_true("level");
   if (note.run_start != 0) {
     inner.add_number("run_start", note.run_start);
     if (note.rate) {
@@ -144,12 +197,15 @@ std::string write_note(const Note& note) {
     }
     if (note.awarded) inner.add_true("awarded");
     if (!note.pays.empty()) inner.add("pays", note.pays);
+    if (note.stopped) inner.add_true("stopped");
   }
+  if (!note.goods.empty()) inner.add("goods", note.goods);
   if (note.waiting) inner.add_true("waiting");
   if (note.kept_back) inner.add_true("kept_back");
   if (note.wish) {
     inner.add("wish_nodes", note.wish->required);
     inner.add_number("wish_max", Time{note.wish->max_nodes});
+    if (note.wish->size != SlurmSize{}) inner.add("wish_size", size_text(note.wish->size));
   }
   if (note.keeps_price) inner.add_true("keeps_price");
   if (!note.seats.empty()) inner.add("seats", note.seats);
@@ -164,9 +220,14 @@ std::string bill_text(const Note& settled, std::size_t size) {
   bill["refunded"] = settled.refunded.to_string();
   bill["quoted"] = settled.price.to_string();
   bill["rule"] = settled.rule;
+  if (settled.rest_until != 0) {
+    bill["rest"] = settled.rest.to_string();
+    bill["rest_until"] = settled.rest_until;
+  }
   bill["start"] = settled.start;
   bill["end"] = settled.end;
-  for (const char* spare : {"end", "start", "rule", "quoted", "refunded", "account"}) {
+  for (const char* spare :
+       {"end", "start", "rule", "quoted", "rest_until", "rest", "refunded", "account"}) {
     std::string text = Json{{"market", bill}}.dump(-1, ' ', true, Json::error_handler_t::replace);
     if (text.size() < size) return text;
     bill.erase(spare);
@@ -191,12 +252,43 @@ std::optional<Note> read_note(std::string_view text) {
   note.rate_text = text_of(inner, "budget_rate");
   note.value = text_of(inner, "value");
   note.quote = text_of(inner, "quote");
+  note.list = list_from(text_of(inner, "list"));
+  if (inner.contains("place")) {
+    note.reserved.emplace();
+    note.reserved->accounts = text_of(inner, "place");
+    note.reserved->length = time_of(inner, "length");
+    note.reserved->lost = note.reserved->kept_lost = amount_of(inner, "lost");
+  }
+  note.workload = text_of(inner, "workload");
+  note.malleable = text_of(inner, "malleable");
+  note.sized = text_of(inner, "sized");
+  note.job_class = text_of(inner, "class");
+  note.work = text_of(inner, "work");
+  note.utility = text_of(inner, "utility");
+  note.array_budget = text_of(inner, "array_budget");
+  note.array_tasks = static_cast<std::uint32_t>(time_of(inner, "array_tasks"));
+  note.array_returned = static_cast<std::uint32_t>(time_of(inner, "array_returned"));
+  note.array_lost = static_cast<std::uint32_t>(time_of(inner, "array_lost"));
+  note.array_limit = static_cast<std::uint32_t>(time_of(inner, "array_limit"));
+  note.array_start = time_of(inner, "array_start");
+  note.part_of = static_cast<std::uint32_t>(time_of(inner, "part_of"));
+  note.part_owed = inner.contains("part_owed");
+  note.has_level = inner.contains("level");
   note.pays = text_of(inner, "pays");
+  note.pot = text_of(inner, "pot");
+  note.goods = text_of(inner, "goods");
+  note.stopped = inner.contains("stopped");
   note.markup = text_of(inner, "markup");
   note.seats = text_of(inner, "seats");
   note.start = time_of(inner, "start");
   note.end = time_of(inner, "end");
   note.submitted = time_of(inner, "submitted");
+  note.accepted = time_of(inner, "accepted");
+  note.bought = time_of(inner, "bought");
+  if (note.bought == 0) note.bought = note.accepted;
+  note.missed = inner.contains("missed");
+  note.rest = money_of(inner, "rest").value_or(Money());
+  note.rest_until = time_of(inner, "rest_until");
   note.ex_post = ExPost::parse(text_of(inner, "ex_post"));
   if (const Time free_after = time_of(inner, "free_after"); free_after != 0)
     note.ex_post = all_until(free_after, note);
@@ -209,7 +301,8 @@ std::optional<Note> read_note(std::string_view text) {
   note.kept_back = inner.contains("kept_back");
   if (inner.contains("wish_nodes"))
     note.wish = NodeWish{text_of(inner, "wish_nodes"),
-                         static_cast<std::uint32_t>(time_of(inner, "wish_max"))};
+                         static_cast<std::uint32_t>(time_of(inner, "wish_max")),
+                         size_from(text_of(inner, "wish_size"))};
   note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");
   note.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));
@@ -230,12 +323,11 @@ Result<Worth> parse_worth(const BidTexts& texts) {
     worth.value = *sigmoid;
     return worth;
   }
-  const bool is_rate = !texts.rate.empty();
-  const std::string& typed = is_rate ? texts.rate : texts.budget;
+  const bool is_rate = !texts.rate.empty(), is_array = !texts.array_budget.empty();
+  const std::string& typed = is_rate ? texts.rate : is_array ? texts.array_budget : texts.budget;
+  const char* option = is_rate ? "--budget-rate" : is_array ? "--array-budget" : "--budget";
   const auto money = Money::parse(typed);
-  if (!money)
-    return fail(fmt::format("{}={}: {}", is_rate ? "--budget-rate" : "--budget", printable(typed),
-                            money.error().text));
+  if (!money) return fail(fmt::format("{}={}: {}", option, printable(typed), money.error().text));
   worth.budget = *money;
   if (is_rate) worth.rate = *money;
   return worth;
@@ -260,17 +352,51 @@ bool take_number(std::string_view& text, Number& number) {
   return true;
 }
 
+// "NAME=A:B:C" → the name; nothing when there is none. The rest stays in `item`.
+std::optional<std::string> take_name(std::string_view& item) {
+  const std::size_t equals = item.find('=');
+  if (equals == item.npos) return std::nullopt;
+  std::string name(item.substr(0, equals));
+  item.remove_prefix(equals + 1);
+  return name;
+}
+
 }  // namespace
+
+std::string goods_text(const std::vector<GoodRate>& goods) {
+  std::string text;
+  for (const GoodRate& good : goods)
+    text += fmt::format("{}{}={}:{}:{}", text.empty() ? "" : ",", good.tres, good.rate, good.floor,
+                        good.owes);
+  return text;
+}
+
+std::vector<GoodRate> goods_from(std::string_view text) {
+  std::vector<GoodRate> goods;
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    auto name = take_name(item);
+    if (!name) return {};
+    GoodRate good{std::move(*name), 0, 0, 0};
+    const bool is_whole = take_number(item, good.rate) && take_number(item, good.floor) &&
+                          take_number(item, good.owes);
+    if (!is_whole || !item.empty() ||
+        !(std::isfinite(good.rate) && std::isfinite(good.floor) && std::isfinite(good.owes)))
+      return {};
+    goods.push_back(std::move(good));
+  }
+  return goods;
+}
 
 std::vector<NodePay> pays_from(std::string_view text) {
   std::vector<NodePay> pays;
   while (!text.empty()) {
     std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
-    if (equals == item.npos) return {};
-    NodePay pay{std::string(item.substr(0, equals)), 0, 0, 0};
-    item.remove_prefix(equals + 1);
+    auto name = take_name(item);
+    if (!name) return {};
+    NodePay pay{std::move(*name), 0, 0, 0};
     const bool is_whole =
         take_number(item, pay.rate) && take_number(item, pay.asked) && take_number(item, pay.cpus);
     if (!is_whole || !item.empty() || !std::isfinite(pay.rate) || !std::isfinite(pay.asked))

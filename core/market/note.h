@@ -3,7 +3,10 @@
 //   accepted
 //   {"market":{"token":"…","account":"physics","price":"38.90","start":T,"end":T,"rule":"era/1","budget":"40"}}
 //   held until it is awarded nodes   the same with "kept_back":true; awarded: "wish_nodes":"","wish_max":0
+//   malleable: "workload":"cpu:16:00","malleable":"cpu:1-16"; awarded: "wish_size":"TASKS:CPUS:MINUTES:MB"; since it ran
+//   "sized":"8 CPUs …" instead
 //   running   the same with "run_start":T, in an auction also "ran":S,"accrued":C,"rate":R,"pays":"n1=R:R:4"[,"awarded":true]
+//   of a list that is not whole  "list":"NAME:PARTS:UNTIL[:held]"; a place  "place":"ACCOUNTS"[,"lost":S]
 //   waiting   the same with "waiting":true
 //   ended     the bid too, since the job may be sent into the queue again
 //   {"market":{"token":"…","account":"physics","charged":"38.90","quoted":"38.90","refunded":"0.00",
@@ -50,7 +53,28 @@ struct Note {
   std::uint32_t restart = 0;     ///< which run that was
   std::string budget, rate_text, value;  ///< the bid as it was typed; one of them is there
   std::string quote;                     ///< the row of a menu of which `budget` is the price
+  std::string workload, malleable;       ///< of a job whose size the market has not decided yet
+  std::string sized;                     ///< the size it gave, for people
+  std::string job_class;                 ///< of contracts
+  std::string work;                      ///< units of a recurrent job that `budget` is for
+  std::string utility;                   ///< of abacus
+  std::string array_budget;              ///< of an array that is one bid; `budget` of its tasks
+  std::uint32_t array_tasks = 0, array_returned = 0, array_lost = 0;  ///< as in ArrayBid
+  std::uint32_t array_limit = 0;
+  Time array_start = 0;       ///< first_start, of ArrayPart too
+  std::uint32_t part_of = 0;  ///< ArrayPart::array
+  bool part_owed = false;
+  bool has_level = false;            ///< its deadline is a service level
+  Time accepted = 0, bought = 0;     ///< as in Terms; 0: in an auction
+  std::optional<ListPart> list;      ///< while the others of its list are no jobs yet
+  std::optional<Reserved> reserved;  ///< it stands for a place
+  bool missed = false;               ///< not ready at its start: its place was given back
+  Money rest;                        ///< ended: waits for its resale, until `rest_until`
+  Time rest_until = 0;
   Money charged, refunded;
+  std::string pot;       ///< from which a job without a bid pays
+  bool stopped = false;  ///< the market suspended its run
+  std::string goods;     ///< what its run pays for each good: goods_text()
 };
 
 /// Whether a text is a note of the market. Cheap: looks at the first bytes only.
@@ -75,6 +99,12 @@ std::optional<Note> read_note(std::string_view text);
 /// The worth written in a bid's texts, exactly one given. Fails with the option, the text as far as
 /// it is printable, and what is allowed. The budget of a rate is for an hour until fit_budget().
 Result<Worth> parse_worth(const BidTexts& texts);
+
+/// What a run pays for each good, as it stands in a note: "cpu=0.02:0.01:3.5,…", credits per second,
+/// of that never less than, credits so far.
+std::string goods_text(const std::vector<GoodRate>& goods);
+/// Back; empty when the text is damaged.
+std::vector<GoodRate> goods_from(std::string_view text);
 
 /// What the owners of a run's nodes get, as it stands in a note: "n1=0.02:0.01:4,…", credits per
 /// second, of that its own ask, CPUs.

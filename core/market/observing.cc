@@ -36,13 +36,14 @@ std::string first_line_of(std::string_view answer) {
 // What is told is one line, and what is kept is the note alone: nothing that Slurm, or anybody who
 // looks at the job, sees another way.
 Answer Admission::observe(const market_submission_t& submission, Time now) {
-  const bool is_bid = submission.budget != nullptr || submission.budget_rate != nullptr ||
-                      submission.value != nullptr || submission.quote != nullptr;
-  if (!is_bid || !site_.ready()) return {};
+  if (!market_has_bid(&submission) || !site_.ready()) return {};
   Answer answer;
-  if (or_empty(submission.partition).find(',') != std::string_view::npos) {
+  const bool names_several = or_empty(submission.partition).find(',') != std::string_view::npos;
+  if (names_several || submission.component != 0) {
     answer.verdict = MARKET_UNBILLED;
-    answer.text = std::string(kVoice) + "a bid that names several partitions is not followed";
+    answer.text =
+        fmt::format("{}a bid {} is not followed", kVoice,
+                    names_several ? "that names several partitions" : "for a heterogeneous job");
   } else {
     answer = submit(submission, now);
     const std::string said = first_line_of(answer.text);

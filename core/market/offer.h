@@ -59,6 +59,7 @@ struct Draft {
   bool set_account = false, set_partition = false;
   bool held = false, array = false;
   Time wanted_deadline = 0;       // as the user gave it; 0: none
+  std::size_t learned_runs = 0;   // from which its utility was learned; 0: it was not
   std::optional<TakenRow> row{};  // of the menu named in texts.quote
 };
 
@@ -85,6 +86,7 @@ struct Bill {
   bool is_void = false;           // it never began and costs nothing: the lien returns
   std::optional<double> ex_post;  ///< part of a contract\'s price owed by a run that began late
   Money charged, refunded;
+  std::optional<ledger::Rest> rest;  // bought and not used
 };
 
 }  // namespace market

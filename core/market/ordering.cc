@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
 #include "core/market/explain.h"
 #include "core/market/planner.h"
 #include "core/market/rates.h"
+#include "core/market/reserved.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -21,28 +22,23 @@ constexpr int kStartAttempts = 5;     // planned starts without a start until it
 constexpr Time kLongestWait = 86400;  // seconds between two of them
 constexpr Time kLeastPatience = 60;   // seconds: one cycle of Slurm's scheduler
 
-// "market_<job>_<restart>" → both numbers.
-bool parse_reservation(std::string_view name, std::uint32_t& job, std::uint32_t& restart) {
-  name.remove_prefix(std::string_view(MARKET_RESV_PREFIX).size());
-  const char* end = name.data() + name.size();
-  const auto first = std::from_chars(name.data(), end, job);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '_') return false;
-  const auto second = std::from_chars(first.ptr + 1, end, restart);
-  return second.ec == std::errc() && second.ptr == end;
-}
-
 }  // namespace
 
 void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
   if (site_.observes) return watch(job, seen, now);
+  if (job.agreed.reserved && seen.state == MARKET_JOB_PENDING)
+    return give_reserved_orders(job, seen, now);
   if (const std::uint32_t wanted = job_factor(job); seen.site_factor != wanted) {
     site_.orders.add(MARKET_SET_PRIORITY, job.id).number = wanted;
   }
+  site_.arrays.set_limit_back(job);
   if (seen.state == MARKET_JOB_PENDING) {
-    if (job.phase == Phase::kConfirmed && site_.exchange_of(job).awards_nodes()) {
+    if (job.phase == Phase::kConfirmed && job.array) {
+      give_array_orders(job, seen);
+    } else if (job.phase == Phase::kConfirmed && site_.exchange_of(job).awards_nodes()) {
       give_award_orders(job, seen, now);
     } else {
-      take_award(job);
+      take_award(job, now);
       job.due.release |= std::exchange(job.auction.kept_back, false);
     }
     const char* reason = reason_of(site_, job);
@@ -114,6 +110,10 @@ void Planner::reserve(Job& job, Time now) {
   order.start = std::max(now, job.agreed.terms.start);
   order.end = (runs ? job.run.end : order.start + job.agreed.bid.request.duration) +
               site_.exchange_of(job).settings.start_slack;
+  if (job.agreed.reserved) {  // whoever runs in it is told this end
+    order.end = place_end(job);
+    order.account = site_.orders.keep(job.agreed.reserved->accounts);
+  }
   site_.orders.set_places(order, job.place.placement);
   job.place.reserved = true;
   job.place.reserved_until = order.end;
@@ -123,15 +123,18 @@ void Planner::reserve(Job& job, Time now) {
 void Planner::check_reservations(const char* const* names, std::size_t count) {
   std::unordered_set<std::uint32_t> present;
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t id = 0, restart = 0;
     const std::string_view name = or_empty(names[i]);
-    if (!name.starts_with(MARKET_RESV_PREFIX) || !parse_reservation(name, id, restart)) continue;
+    const auto of = reserved_for(name);
+    if (!of) continue;
+    const std::uint32_t id = of->job;
     const auto found = site_.jobs.all().find(id);
-    const bool is_ours = found != site_.jobs.all().end() && found->second.restart == restart &&
-                         found->second.phase != Phase::kEnded;
+    const bool is_ours = found != site_.jobs.all().end() && found->second.phase != Phase::kEnded &&
+                         reservation_name(found->second) == name;
     const bool runs_inside =
         is_ours && found->second.phase == Phase::kRunning && found->second.place.bound;
-    if (is_ours && (found->second.place.reserved || runs_inside)) {
+    // After a restart too: jobs wait and run in it.
+    const bool is_place = is_ours && of->by_name && found->second.phase == Phase::kConfirmed;
+    if (is_ours && (found->second.place.reserved || runs_inside || is_place)) {
       found->second.place.reserved =
           true;  // of a run that began before this start: it goes with the run
       present.insert(id);
@@ -170,7 +173,8 @@ std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_t
   site_.jobs.job_made(note->token);
   // Nobody tells its partition; the next pass corrects it.
   const MarketSettings& settings = site_.exchanges.front()->settings;
-  if (note->end == 0 && !note->waiting) return settings.priority;  // in an auction
+  if (note->end == 0 && !note->waiting && note->pot.empty())
+    return settings.priority;  // in an auction
   return factor(settings, Terms{note->price, note->start, note->end, ""}, note->waiting);
 }
 
@@ -182,13 +186,28 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
   Job& job = found->second;
   switch (order.kind) {
     case MARKET_AWARD:
+      shrink_if_refused_often(job);
       award_failed(job, why, now);
+      break;
+    case MARKET_TAKE_AWARD:
+      award_not_taken(job, order, now);
+      break;
+    case MARKET_SUSPEND:
+    case MARKET_REQUEUE:
+      job.auction.stopped = job.auction.sent_back = false;
+      job.auction.unstoppable = true;
       break;
     case MARKET_RESERVE:
       job.place.reserved = job.place.bound = false;
       job.place.retry_at = now + (job.phase == Phase::kRunning ? kRetry : 1);
-      if (job.phase == Phase::kRunning) break;
+      if (job.phase == Phase::kRunning || has_begun(job, now)) break;
       if (++job.place.reserve_failures < kReserveAttempts) break;
+      if (job.agreed.reserved) {  // its owner gets it back free: it cannot be had elsewhere either
+        site_.held_quotes.waste(job.agreed.bid.uid, std::max(job.agreed.bid_made, now - kRetry),
+                                now);
+        site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
+        break;
+      }
       // Something the market does not know holds these nodes: another start, a slot later.
       site_.exchange_of(job).unplace(job, now);
       job.place.not_before = now + site_.exchange_of(job).settings.slot;
@@ -198,6 +217,10 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
       break;
     case MARKET_HOLD:
       job.due.hold = true;
+      break;
+    case MARKET_SET_ARRAY_LIMIT:
+      if (job.array) job.array->dial.reset();
+      if (job.part) job.part->limit_due = order.number;
       break;
     case MARKET_RELEASE:
       job.due.release = true;
@@ -217,6 +240,9 @@ std::uint32_t Planner::job_factor(const Job& job) const {
   const bool waiting = job.phase == Phase::kWaiting;
   const MarketSettings& settings = site_.exchange_of(job).settings;
   if (waiting || !job.agreed.terms.auctioned()) return factor(settings, job.agreed.terms, waiting);
+  // Without a bid of its own it is a job without a bid unless its pot bids something.
+  const bool is_outside = !job.agreed.bid.pot.empty() && !(job.auction.standing.share > 0);
+  if (is_outside) return 0;
   const double part = std::clamp(job.auction.standing.priority, 0.0, 1.0);
   return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
 }

@@ -33,8 +33,18 @@ const char* order_name(int kind) {
       return "set its reason";
     case MARKET_AWARD:
       return "award it nodes";
+    case MARKET_SET_ARRAY_LIMIT:
+      return "set the limit of its array";
     case MARKET_TAKE_AWARD:
       return "take its award back";
+    case MARKET_SUSPEND:
+      return "suspend";
+    case MARKET_RESUME:
+      return "resume";
+    case MARKET_REQUEUE:
+      return "requeue";
+    case MARKET_CANCEL:
+      return "cancel";
     default:
       return "do something unknown";
   }
@@ -60,6 +70,7 @@ const char* Orders::keep(std::string text) {
 }
 
 void Orders::set_places(market_order_t& order, Placement placement) {
+  std::erase_if(placement, [](const Seat& seat) { return seat.node == UINT32_MAX; });  // gone
   std::sort(placement.begin(), placement.end(),
             [](const Seat& a, const Seat& b) { return a.node < b.node; });
   const Placement& kept = placements_.emplace_back(std::move(placement));

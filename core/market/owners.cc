@@ -14,7 +14,7 @@
 namespace market {
 namespace {
 
-constexpr std::string_view kPaysOwners = "dva/";
+constexpr std::string_view kPaysByAsks = "dva/", kPaysByUse = "tycoon/";
 constexpr double kHour = 3600;
 constexpr double kFinest = 1e12;  // the largest weight; others are rounded against it
 
@@ -25,6 +25,15 @@ std::vector<std::int64_t> whole_weights(const std::vector<NodePay>& pays) {
   for (const NodePay& pay : pays)
     whole.push_back(largest > 0 ? std::llround(std::max(0.0, pay.rate) / largest * kFinest) : 0);
   return whole;
+}
+
+// Of a TRES, and of its types where it is one without a type.
+double amount_under(const Tres& tres, std::string_view good) {
+  double amount = 0;
+  for (const auto& [name, count] : tres)
+    if (name == good || std::string_view(name).substr(0, name.find(':')) == good)
+      amount += static_cast<double>(count);
+  return amount;
 }
 
 // The rate of a run is the sum of what its nodes get, and each of both is rounded to a micro-credit.
@@ -103,36 +112,77 @@ bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const 
                      [&](const Seat& seat) { return awarded.contains(seat.node); });
 }
 
-// As they were at the start of the run; of one whose start nobody saw, what its nodes ask now.
-std::vector<NodePay> Owners::pays_of(const Job& job, const market_job_t& ended) const {
-  if (!job.auction.pays.empty()) return job.auction.pays;
+Placement Owners::placement_at_end(const Job& job, const market_job_t& ended) const {
   const std::vector<Node>& nodes = site_.cluster.nodes();
   Placement placement = placement_of(ended.allocs, ended.alloc_count, nodes);
   if (placement.empty()) placement = job.place.placement;
   std::erase_if(placement, [&](const Seat& seat) { return seat.node >= nodes.size(); });
-  return asked(job, placement);
+  return placement;
+}
+
+// As they were at the start of the run; of one whose start nobody saw, what its nodes ask now.
+std::vector<NodePay> Owners::pays_of(const Job& job, const market_job_t& ended) const {
+  if (!job.auction.pays.empty()) return job.auction.pays;
+  return asked(job, placement_at_end(job, ended));
+}
+
+// In tycoon each node gets the part of what the run pays for a good that it has of that good; of a run
+// whose goods are not told apart, by billing units.
+std::vector<NodePay> Owners::parts_by_use(const Job& job, const market_job_t& ended,
+                                          const Bill& bill) const {
+  const Placement placement = placement_at_end(job, ended);
+  const std::vector<Tres> held = held_parts(job, placement);
+  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  std::vector<double> parts(held.size(), 0.0);
+  for (const GoodRate& good : job.auction.goods) {
+    std::vector<double> amounts;
+    double all = 0;
+    for (const Tres& tres : held) {
+      amounts.push_back(amount_under(tres, good.tres));
+      all += amounts.back();
+    }
+    for (std::size_t i = 0; i < held.size() && all > 0; ++i)
+      parts[i] += (good.owes + good.rate * rest) * amounts[i] / all;
+  }
+  const bool is_told = std::any_of(parts.begin(), parts.end(), [](double p) { return p > 0; });
+  std::vector<NodePay> pays;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const double rate = is_told ? parts[i] : exchange_.billing_of(held[i]);
+    pays.push_back({site_.cluster.nodes()[placement[i].node].name, rate, 0,
+                    static_cast<std::uint32_t>(amount_of(held[i], "cpu"))});
+  }
+  return pays;
+}
+
+// The account for which a node earns; "": the site.
+std::string Owners::owner_of(const Job& job, const std::string& node) const {
+  const auto owner = settings_.owners.find(node);
+  if (owner != settings_.owners.end()) return owner->second.account;
+  const auto joined = site_.joined.find(node);
+  const bool counts = joined != site_.joined.end() && job.agreed.terms.rule.starts_with(kPaysByUse);
+  return counts ? joined->second : std::string();
 }
 
 ledger::Payouts Owners::parts_of(const Job& job, const market_job_t& ended,
                                  const Bill& bill) const {
   ledger::Payouts result;
   const Money amount = bill.charged - bill.refunded;
-  const auto& owners = settings_.owners;
-  if (owners.empty() || !job.agreed.terms.rule.starts_with(kPaysOwners)) return result;
-  const std::vector<NodePay> pays = pays_of(job, ended);
-  std::vector<Money> parts =
-      apportion(std::min(amount, most_of(pays, bill.elapsed)), whole_weights(pays));
+  const bool by_use = job.agreed.terms.rule.starts_with(kPaysByUse);
+  const bool has_owners = !settings_.owners.empty() || (by_use && !site_.joined.empty());
+  if (!has_owners || !(by_use || job.agreed.terms.rule.starts_with(kPaysByAsks))) return result;
+  const std::vector<NodePay> pays = by_use ? parts_by_use(job, ended, bill) : pays_of(job, ended);
+  const Money shared = by_use ? amount : std::min(amount, most_of(pays, bill.elapsed));
+  std::vector<Money> parts = apportion(shared, whole_weights(pays));
   parts.resize(pays.size());
   std::map<std::string, Money> by_account;
   for (std::size_t i = 0; i < pays.size(); ++i) {
-    const auto owner = owners.find(pays[i].node);
-    if (owner == owners.end()) continue;
-    const std::string& account = owner->second.account;
+    const std::string account = owner_of(job, pays[i].node);
+    if (account.empty()) continue;
     if (!site_.accounts.exists(account)) {
       if (site_.accounts.is_newly_missing(account))
         site_.log(LogLevel::kError,
-                  fmt::format("market.conf: owners: account {} is not in the ledger; "
-                              "what its nodes earn goes to the site",
+                  fmt::format("owners: account {} is not in the ledger; what its nodes earn goes "
+                              "to the site",
                               account));
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Owners of nodes, in dva: what a run on them owes at least, and who gets what of it.
+// Owners of nodes: what a run on them owes at least in dva, and who gets what of it in dva and tycoon.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,11 @@ class Owners {
 
  private:
   std::vector<Tres> held_parts(const Job& job, const Placement& placement) const;
+  Placement placement_at_end(const Job& job, const market_job_t& ended) const;
   std::vector<NodePay> pays_of(const Job& job, const market_job_t& ended) const;
+  std::vector<NodePay> parts_by_use(const Job& job, const market_job_t& ended,
+                                    const Bill& bill) const;
+  std::string owner_of(const Job& job, const std::string& node) const;
 
   Site& site_;
   const Exchange& exchange_;

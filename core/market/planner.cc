@@ -9,9 +9,12 @@
 #include <chrono>
 #include <utility>
 
+#include "core/market/buying.h"
 #include "core/market/convert.h"
 #include "core/market/invariants.h"
+#include "core/market/lists.h"
 #include "core/market/rates.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -27,6 +30,13 @@ bool is_active(int state) {
 
 }  // namespace
 
+// Says what is broken before the assertion ends all.
+bool Planner::is_whole() const {
+  const std::string broken = broken_invariant(site_);
+  if (!broken.empty()) site_.log(LogLevel::kError, "what must always hold does not: " + broken);
+  return broken.empty();
+}
+
 const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::size_t job_count,
                                                  const char* const* resv_names,
                                                  std::size_t resv_count, Time now) {
@@ -39,8 +49,21 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.in_pass = true;
   ++site_.pass_number;
   site_.last_pass = now;
+  site_.cluster.bookings().forget_before(now);
   settlement_.judge_preemptions(jobs, job_count, now);
-  for (std::size_t i = 0; i < job_count; ++i) see(jobs[i], now);
+  // Arrays before their tasks, which take their parts from them.
+  for (std::size_t i = 0; i < job_count; ++i) {
+    if (jobs[i].array_tasks_pending > 0) see(jobs[i], now);
+  }
+  std::vector<std::size_t> last_tasks;
+  for (std::size_t i = 0; i < job_count; ++i) {
+    if (jobs[i].array_tasks_pending > 0) continue;
+    const auto known = site_.jobs.all().find(jobs[i].job_id);
+    const bool was_array = known != site_.jobs.all().end() && known->second.array;
+    was_array ? last_tasks.push_back(i) : see(jobs[i], now);
+  }
+  for (const std::size_t i : last_tasks) see(jobs[i], now);  // what is missing then is lost
+  site_.arrays.find_lost(now);
   settlement_.see_own_suspensions(jobs, job_count);
   confirmation_.forget_changed_arrays();
   drop_unseen(now);
@@ -54,7 +77,11 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.update_capacity(now);
   replan_lost(now);
   fund_waiting(now);
+  keep_components_together(now);
   pull_forward(now);
+  site_.slips.forget_old(now);
+  work_on_lists(site_, now);
+  site_.resales.work(now);
   site_.forget_rooms();
   for (const auto& exchange : site_.exchanges) exchange->work(now);
   if (site_.observes) site_.would_starts.look(site_, now);
@@ -68,14 +95,29 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.in_pass = false;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   site_.last_pass_ms = took.count();
-  assert(broken_invariant(site_).empty());
+  assert(is_whole());
   return site_.orders.list();
 }
+
+namespace {
+
+// A run that the market stopped in a partition that it sells no more; once, so that an operator may
+// suspend it afterwards.
+void let_go_on(Site& site, const market_job_t& seen) {
+  if (seen.state != MARKET_JOB_SUSPENDED) return;
+  auto note = site.note_in(or_empty(seen.note));
+  if (!note || !note->stopped) return;
+  note->stopped = false;
+  site.orders.add(MARKET_RESUME, seen.job_id);
+  site.orders.add(MARKET_SET_NOTE, seen.job_id).text = site.orders.keep(write_note(*note));
+}
+
+}  // namespace
 
 void Planner::see(const market_job_t& told, Time now) {
   const auto wisher = site_.jobs.all().find(told.job_id);
   const bool is_awarded = wisher != site_.jobs.all().end() && wisher->second.auction.wish;
-  const market_job_t seen = is_awarded ? as_owner_wishes(told, wisher->second) : told;
+  market_job_t seen = is_awarded ? as_owner_wishes(told, wisher->second) : told;
   const auto known = site_.jobs.all().find(seen.job_id);
   Job* job = known == site_.jobs.all().end() ? nullptr : &known->second;
   if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
@@ -98,14 +140,23 @@ void Planner::see(const market_job_t& told, Time now) {
     if (job != nullptr || site_.has_note(or_empty(seen.note))) settlement_.see_ended(seen, now);
     return;
   }
-  if (seen.array_tasks_pending > 0) return see_array(seen, now);
-  if (job == nullptr && site_.has_note(or_empty(seen.note))) job = confirmation_.welcome(seen, now);
+  if (seen.array_tasks_pending > 0 && !site_.arrays.is_record(seen)) return see_array(seen, now);
+  if (job == nullptr && site_.has_note(or_empty(seen.note))) {
+    job = confirmation_.welcome(seen, now);
+    if (job != nullptr) seen = as_owner_wishes(told, *job);
+  }
   if (job == nullptr) {
+    let_go_on(site_, seen);
     if (seen.state != MARKET_JOB_PENDING) site_.cluster.see_other(seen, site_.pass_number, now);
     return;
   }
   job->seen.pass = site_.pass_number;
   job->seen.at = now;
+  if (job->array) site_.arrays.see(*job, seen, now);
+  if (job->array || job->part) {  // the limit of its array is the market's
+    seen.array_throttle = 0;
+    seen.array_full = false;
+  }
   see_throttle(*job, seen);
   if (seen.restart > job->restart) confirmation_.new_run(*job, seen, now);
   if (job->phase == Phase::kEnded) return;
@@ -133,6 +184,7 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 }
 
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
+  if (job.agreed.reserved) return see_reserved(job, seen, now);
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
   const bool is_ours = job.auction.kept_back &&
@@ -140,6 +192,7 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (seen.held && !is_ours) job.auction.kept_back = false;
   job.seen.held = seen.held && !is_ours;
   job.seen.dependent = seen.dependent;
+  job.seen.size_limited = seen.size_limited;
   job.seen.dependency_failed = seen.dependency_failed;
   job.seen.array_full = seen.array_full;
   job.seen.ready = !job.seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
@@ -170,13 +223,18 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
       job.seen.ready)
     return;
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
-  site_.exchange_of(job).unplace(job, now);
-  site_.exchange_of(job).unreserve(job);
-  const bool by_owner = (seen.held && !seen.held_by_site) || seen.dependent || seen.begin > now;
-  if (!by_owner)
-    job.place.retime = true;  // held by others, or sisters ran at other times than planned
-  else
+  // Where Slurm could start only some components it takes them back and lets them begin later.
+  const bool begins_later = seen.begin > now && !job.component;
+  const bool by_owner = (seen.held && !seen.held_by_site) || seen.dependent || begins_later;
+  if (by_owner) {
+    lose_place(site_, job, now);
     job.place.missed = true;
+  } else {
+    site_.exchange_of(job).unplace(job, now);
+    site_.exchange_of(job).unreserve(job);
+    job.place.retime = true;  // held by others, or sisters ran at other times than planned
+  }
+  job.due.note = true;
   job.cause = Cause::kNotReady;
 }
 
@@ -188,8 +246,11 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   Exchange& exchange = site_.exchange_of(job);
   const Time slack = exchange.settings.start_slack;
   if (is_first && site_.observes) see_would_start(job, seen, now);
+  if (is_first) keep_size(site_, job, seen);
   if (is_first) {
-    if (job.phase == Phase::kWaiting) {
+    job.auction.sent_back = false;
+    job.auction.room_since = 0;
+    if (job.phase == Phase::kWaiting && job.agreed.bid.pot.empty()) {
       site_.log(LogLevel::kInfo,
                 fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
       job.run.unbilled = true;
@@ -202,6 +263,11 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     }
     if (!job.place.booked || job.agreed.terms.start > seen.start)
       job.agreed.terms.start = seen.start;
+    if (job.place.missed && !job.agreed.terms.auctioned() && job.phase == Phase::kConfirmed) {
+      job.agreed.terms.bought = now;
+      job.agreed.counted = false;
+      site_.set_lien(job, job.agreed.terms.price);
+    }
     if (job.place.missed || job.place.retime) {  // Slurm was first: the promise begins with the run
       job.place.missed = job.place.retime = false;
       if (!job.agreed.terms.auctioned())
@@ -222,6 +288,10 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     }
   }
   job.seen.owner_changed = false;
+  job.seen.suspended = seen.state == MARKET_JOB_SUSPENDED;
+  if (!job.seen.suspended && std::exchange(job.auction.stopped, false)) job.due.note = true;
+  if (job.seen.suspended && job.auction.stopped && exchange.with_pots() == nullptr)
+    site_.orders.add(MARKET_RESUME, job.id);  // stopped under other rules
   job.run.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   accrue(job);
   // A run past its end is booked a minute at a time.

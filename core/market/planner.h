@@ -44,16 +44,24 @@ class Planner {
   void replan_lost(Time now);
   void fund_waiting(Time now);
   void pull_forward(Time now);
+  void keep_components_together(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
   void give_place_orders(Job& job, Time now);
+  /// Of a job that stands for a place: what it needs to be there, and its end.
+  void give_reserved_orders(Job& job, const market_job_t& seen, Time now);
+  void see_reserved(Job& job, const market_job_t& seen, Time now);
   void give_note_order(Job& job, const market_job_t& seen);
   void watch(Job& job, const market_job_t& seen, Time now);
   void see_would_start(Job& job, const market_job_t& seen, Time now);
+  void give_array_orders(Job& job, const market_job_t& seen);
   void give_award_orders(Job& job, const market_job_t& seen, Time now);
   std::string award_of(const Job& job, Time now) const;
   /// Whether nodes are sold to such a bid by award, before or after the change.
   bool sells_nodes(const Request& request, const market_change_t& change) const;
-  void take_award(Job& job);
+  bool is_whole() const;
+  void take_award(Job& job, Time now);
+  static void award_not_taken(Job& job, const market_order_t& order, Time now);
+  void hold_without_award(Job& job, const market_job_t& seen);
   static void award_failed(Job& job, std::string_view why, Time now);
   void reserve(Job& job, Time now);
   std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;

@@ -9,6 +9,7 @@
 #include "core/market/contract_rows.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
+#include "core/plan/place_search.h"
 #include "core/words/phrases.h"
 
 namespace market {
@@ -68,6 +69,7 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
 
   StartSpans fresh;
   StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
+  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
   int tried = 0;
   auto sorted = candidates.begin();  // mostly one of the first will do, so the rest is not sorted
   for (auto next = sorted; next != candidates.end(); ++next) {
@@ -84,9 +86,7 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
       found.capped = true;
       break;
     }
-    const Time end = start + request.duration + slack;
-    auto placement = site_.cluster.plan().place(request.demand.shape, request.partition, start, end,
-                                                wish.ignore);
+    auto placement = places.at(start, start + request.duration + slack);
     if (placement) {
       found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
                             ex_post_at(list, k, start)};
@@ -148,7 +148,9 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
                 last.start + busy,
                 std::string(rule()),
                 found.choice->ex_post,
-                markup_of(*this, request)};
+                record_of(*this, request, now),
+                now,
+                now};
     if (funded) {
       site_.cluster.bookings().book(booking_key(token, task), found.choice->placement, terms.start,
                                     terms.promised_end);
@@ -187,6 +189,12 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
 
 // At the start that was promised if that can be had, else at the best one.
 bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
+  // Nothing here is sold to a record that stands for many tasks; a component buys with the others.
+  if (job.array || job.component) {
+    hold(job, Cause::kResources, job.agreed.terms.price, now);
+    if (job.component) job.place.retry_at = 0;
+    return false;
+  }
   const Request& request = job.agreed.bid.request;
   const Money available = site_.accounts.can_pay(job.agreed.bid.account, job);
   const bool may_pay = site_.accounts.may_pay(job.agreed.bid.account, job.agreed.bid.uid);
@@ -203,6 +211,7 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
   }
   keep_told(job, found, now);
   const Money price = found.choice ? found.choice->price : job.agreed.terms.price;
+  const Money for_old = found.choice ? owed_for_old(job, *found.choice, now) : Money();
   Cause cause = Cause::kNone;
   if (!found.choice) {
     cause = found.for_sale               ? Cause::kResources
@@ -211,7 +220,7 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
   } else if (!is_affordable(job.agreed.bid, job.agreed.bid_made, *found.choice,
                             settings.start_slack)) {
     cause = Cause::kOutbid;
-  } else if (price > available || !may_pay) {
+  } else if (price + for_old > available || !may_pay) {
     cause = Cause::kNoFunds;
   }
   if (cause != Cause::kNone) {
@@ -219,13 +228,18 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     return false;
   }
   const bool is_as_told = job.agreed.told && price == job.agreed.terms.price;
-  std::string markup = is_as_told ? job.agreed.terms.markup : markup_of(*this, request);
+  std::string markup = is_as_told ? job.agreed.terms.markup : record_of(*this, request, now);
+  // Whoever changes his job does not get time to think again.
+  const bool is_change = job.phase == Phase::kConfirmed && job.agreed.terms.accepted != 0;
   job.agreed.terms = Terms{price,
                            found.choice->start,
                            found.choice->start + request.duration + settings.start_slack,
                            std::string(rule()),
                            found.choice->ex_post,
-                           std::move(markup)};
+                           std::move(markup),
+                           is_change ? job.agreed.terms.accepted : now,
+                           now};
+  job.agreed.counted = false;
   place(job, std::move(*found.choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
@@ -234,6 +248,15 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
   site_.lessons.teach(job, now);
   job.due.note = true;
   return true;
+}
+
+// Of the place that the change at hand gives back, when this one is bought instead.
+Money PostedExchange::owed_for_old(const Job& job, const Choice& choice, Time now) const {
+  if (!job.agreed.given_back) return {};
+  const ledger::Rest& rest = *job.agreed.given_back;
+  if (rest.segment.account != job.agreed.bid.account) return {};
+  return site_.resales.left_after(
+      rest, site_.resales.purchase_of(job.agreed.bid.request, choice.start, choice.price, now));
 }
 
 // The price that was told, or less: at the best start, or where that has no price at any that has a
@@ -266,9 +289,19 @@ std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, con
         there_is_text(*bid.worth.budget), job.id, price);
   }
   const Money available = site_.accounts.can_pay(bid.account, job);
-  if (quote.choice->price > available) {
-    return fmt::format("the change needs {}, available {} on {}", price, there_is_text(available),
-                       bid.account);
+  Money for_old;
+  if (const auto rest = site_.resales.place_of(job, now);
+      rest && rest->segment.account == bid.account) {
+    for_old = site_.resales.left_after(
+        *rest, site_.resales.purchase_of(request, quote.choice->start, quote.choice->price, now));
+  }
+  if (quote.choice->price + for_old > available) {
+    const std::string old = for_old == Money()
+                                ? ""
+                                : fmt::format(" and {} until the place it gives back is sold again",
+                                              enough_text(for_old));
+    return fmt::format("the change needs {}{}, available {} on {}", price, old,
+                       there_is_text(available), bid.account);
   }
   return std::nullopt;
 }

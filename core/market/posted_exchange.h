@@ -18,6 +18,7 @@ class PostedExchange final : public Exchange {
   std::uint64_t priced() const override { return priced_; }
 
   PriceList price_list(const Request& request, Time now) const override;
+  std::vector<LearnedClass> learned_classes() const override { return prices_->learned_classes(); }
   double qos_factor(std::string_view qos) const override { return settings.qos_factor(qos); }
   Found find(const Request& request, const Wish& wish, Time now) const override;
   Group place_tasks(const Draft& draft, const std::string& token, Wish wish, Time now) override;
@@ -32,8 +33,10 @@ class PostedExchange final : public Exchange {
     prices_->release(request, start, from);
   }
   Group place_row(const Draft& draft, const std::string& token, Time now);
-  std::optional<Choice> place_by(const Contract& row, const Request& request, Time now) const;
+  std::optional<Choice> place_by(const Contract& row, const Request& request, bool at_start,
+                                 Time now) const;
   std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
+  Money owed_for_old(const Job& job, const Choice& choice, Time now) const;
   void keep_told(const Job& job, Found& found, Time now) const;
 
   const std::unique_ptr<PostedPrice> prices_;

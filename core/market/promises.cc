@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/market/buying.h"
@@ -170,6 +171,32 @@ void Confirmation::raise_to_count(const Job& job, Request& request, std::uint32_
     raise_to(request.demand, job.place.counted_cpus, 0, 0);
   else
     request.demand = std::move(tight);
+}
+
+// Slurm started the job after its owner's change and before a pass saw that. Nothing can hold it any
+// more: it costs what the change asks now, but not more than its bid.
+void Confirmation::buy_running(Job& job, const market_job_t& seen, Time now) {
+  const auto changed_to = request_of(seen, job.agreed.bid.request, true);
+  if (!changed_to || job.phase == Phase::kWaiting || job.agreed.terms.auctioned() ||
+      same_price_basis(*changed_to, job.agreed.bid.request))
+    return;
+  site_.exchange_of(job).unplace(job, now);
+  job.agreed.bid.request = *changed_to;
+  job.place.retime = true;
+  job.due.note = true;
+  Request at_once = *changed_to;
+  at_once.earliest = now;
+  at_once.deadline = now + at_once.duration;
+  const PriceList list = site_.exchange_of(at_once).price_list(at_once, now);
+  const Money most = site_.exchange_of(job).most_it_costs(job.agreed.bid);
+  const auto asked = list.credits.empty() || !std::isfinite(list.credits.front())
+                         ? most
+                         : Money::from_credits(list.credits.front()).value_or(most);
+  const Money told = job.agreed.terms.price;
+  job.agreed.terms.price = std::clamp(asked, std::min(told, most), most);
+  if (job.agreed.terms.price != told)
+    job.agreed.terms.markup = record_of(site_.exchange_of(at_once), at_once, now);
+  site_.set_lien(job, job.agreed.terms.price);
 }
 
 }  // namespace market

@@ -58,6 +58,22 @@ void JobBook::submission_over(std::uint64_t ticket) {
   provisionals_.at(token->second).over = true;
 }
 
+std::vector<Provisional*> JobBook::components(std::uint64_t ticket) {
+  const auto token = tickets_.find(ticket);
+  if (token == tickets_.end()) return {};
+  const auto& of = provisionals_.at(token->second).component;
+  if (!of) return {};
+  std::vector<Provisional*> components;
+  for (auto& [name, provisional] : provisionals_) {
+    if (provisional.component && provisional.component->first == of->first)
+      components.push_back(&provisional);
+  }
+  std::sort(components.begin(), components.end(), [](const Provisional* a, const Provisional* b) {
+    return a->component->index < b->component->index;
+  });
+  return components;
+}
+
 void JobBook::job_made(const std::string& token) {
   const auto entry = provisionals_.find(token);
   if (entry != provisionals_.end()) entry->second.over = true;

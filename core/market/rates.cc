@@ -23,9 +23,14 @@ Time limit_end(const Job& job, Time now) {
 void accrue(Job& job) {
   Accrued& accrued = job.run.accrued;
   if (!job.auction.rated || job.run.ran <= accrued.seconds) return;
+  const double before = accrued.credits;
   accrued.credits += job.auction.standing.rate * static_cast<double>(job.run.ran - accrued.seconds);
   accrued.credits = std::min(accrued.credits, job.agreed.terms.price.credits());
   accrued.seconds = job.run.ran;
+  for (GoodRate& good : job.auction.goods) {
+    if (job.auction.standing.rate > 0)
+      good.owes += (accrued.credits - before) * good.rate / job.auction.standing.rate;
+  }
 }
 
 // What a run owed when its note was last written, if the note is of this very run.
@@ -37,6 +42,8 @@ void resume(Job& job, const Note& note, Time run_start) {
   job.auction.standing.rate = *note.rate;
   job.auction.awarded = note.awarded;
   job.auction.pays = pays_from(note.pays);
+  job.auction.goods = goods_from(note.goods);
+  job.auction.stopped = note.stopped;
   job.auction.rated = true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/market/buying.h"
 #include "core/market/planner.h"
+#include "core/market/reserved.h"
 
 namespace market {
 namespace {
@@ -49,7 +50,7 @@ void Planner::replan_lost(Time now) {
     const bool nodes_moved = site_.cluster.take_nodes_moved();
     const std::vector<Node>& nodes = site_.cluster.nodes();
     for (auto& [id, job] : site_.jobs.all()) {
-      if (job.phase != Phase::kConfirmed || !job.place.booked) continue;
+      if (job.phase != Phase::kConfirmed || !job.place.booked || has_begun(job, now)) continue;
       const std::string& partition = job.agreed.bid.request.partition;
       const bool whole = std::all_of(job.place.placement.begin(), job.place.placement.end(),
                                      [&](const Seat& seat) {
@@ -72,15 +73,22 @@ void Planner::replan_lost(Time now) {
   int searches = 0;
   for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
     Job& job = *lost;
-    if (job.place.booked || now < job.place.retry_at) continue;
+    if (job.place.booked || now < job.place.retry_at || job.component) continue;
+    if (has_begun(job, now)) {  // no place was found in time: its owner gets it back free
+      if (!job.place.adopt_seats)
+        site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
+      continue;
+    }
     if (job.agreed.terms.auctioned()) {
       if (site_.exchange_of(job).promises())
         site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
       continue;
     }
-    if (!job.seen.ready && job.seen.begin <= now)
+    const bool is_place = job.agreed.reserved.has_value();
+    if (!job.seen.ready && job.seen.begin <= now && !is_place)
       continue;  // waits for its release or its dependency
-    const Time from = std::max({now, job.seen.begin, job.place.not_before});
+    const Time from = std::max(
+        {now, job.seen.begin, job.place.not_before, is_place ? job.agreed.terms.start : Time{0}});
     if (job.place.missed) {
       searches += kMovesPerPass / kSearchesPerPass;
       if (searches > kMovesPerPass) break;
@@ -118,6 +126,7 @@ void Planner::fund_waiting(Time now) {
                                                     : a->id < b->id;
   });
   for (Job* job : waiting) {
+    if (job->agreed.reserved || job->component) continue;  // it ends, or waits for others
     const Money available = site_.accounts.available(job->agreed.bid.account);
     const bool hopeless = job->cause == Cause::kNoFunds && available <= job->place.tried_available;
     if (now < job->place.retry_at && hopeless) continue;
@@ -142,7 +151,7 @@ void Planner::pull_forward(Time now) {
   std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
   for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
     Job& job = *jobs[k];
-    if (!job.place.booked || !job.seen.ready ||
+    if (!job.place.booked || !job.seen.ready || job.component ||
         job.agreed.terms.start <= now + site_.exchange_of(job).settings.slot ||
         job.agreed.bid.request.earliest > now || job.place.not_before > now) {
       continue;
@@ -185,10 +194,15 @@ void Planner::stretch_arrays(Time now) {
         waves.add(task->agreed.terms.start, busy_until(*task, slack), closed);
         continue;
       }
+      task->place.retry_at = 0;
+      if (limited_by_owner_.contains(array)) {
+        lose_place(site_, *task, now);
+        task->place.missed = task->due.note = true;
+        continue;
+      }
       site_.exchange_of(*task).unplace(*task, now);
       site_.exchange_of(*task).unreserve(*task);
-      task->place.retry_at = 0;
-      (limited_by_owner_.contains(array) ? task->place.missed : task->place.retime) = true;
+      task->place.retime = true;
     }
   }
   limited_by_owner_.clear();

@@ -26,8 +26,12 @@ bool Admission::may_spend(std::string_view account, const market_submission_t& a
              : site_.accounts.funds().is_member(account, asker.uid);
 }
 
+bool Admission::coordinates(std::string_view account, const market_submission_t& asker) const {
+  return asker.is_operator || holds(asker.coordinated, account);
+}
+
 bool Admission::may_manage(std::string_view account, const market_submission_t& asker) const {
-  if (asker.is_operator || holds(asker.coordinated, account)) return true;
+  if (coordinates(account, asker)) return true;
   return !site_.accounts.associations_enforced() &&
          site_.accounts.funds().is_member(account, asker.uid);
 }

@@ -152,7 +152,8 @@ std::optional<std::uint32_t> find_node(std::string_view name, const std::vector<
 }
 
 /// Takes one group "NAMES:CORES:MB:GRES" off `text` and adds its seats. Only the names have commas.
-bool read_group(std::string_view& text, const std::vector<Node>& nodes, Placement& placement) {
+bool read_group(std::string_view& text, const std::vector<Node>& nodes, bool also_unusable,
+                Placement& placement) {
   const auto names = expand_hostlist(cut(text, ':'), nodes.size());
   if (!names) return false;
   const std::string_view cores = cut(text, ':');
@@ -166,7 +167,7 @@ bool read_group(std::string_view& text, const std::vector<Node>& nodes, Placemen
   }
   for (const std::string& name : *names) {
     const auto node = find_node(name, nodes, placement.empty() ? 0 : placement.back().node + 1);
-    if (!node || !nodes[*node].usable) return false;
+    if (!node || (!nodes[*node].usable && !also_unusable)) return false;
     seat.node = *node;
     if (!read_cores(cores, nodes[*node], seat.cores)) return false;
     placement.push_back(seat);
@@ -190,10 +191,11 @@ std::string seats_text(const Placement& placement, const std::vector<Node>& node
   return text;
 }
 
-std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes) {
+std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes,
+                                        bool also_unusable) {
   Placement placement;
   while (!text.empty()) {
-    if (!read_group(text, nodes, placement)) return std::nullopt;
+    if (!read_group(text, nodes, also_unusable, placement)) return std::nullopt;
   }
   if (placement.empty()) return std::nullopt;
   const auto by_node = [](const Seat& a, const Seat& b) { return a.node < b.node; };

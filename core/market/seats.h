@@ -16,7 +16,8 @@ namespace market {
 std::string seats_text(const Placement& placement, const std::vector<Node>& nodes);
 
 /// Back, in order of nodes. Nothing when the text is damaged, or a node is not there any more, is
-/// not usable, or lacks one of the cores.
-std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes);
+/// not usable, or lacks one of the cores; `also_unusable`: nodes that cannot be used do as well.
+std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes,
+                                        bool also_unusable = false);
 
 }  // namespace market

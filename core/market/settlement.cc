@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The end of a run becomes money, once.
+// The end of a run becomes money, once. One file although it is long: each end is one rule here.
 #include "core/market/settlement.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/ledger/records.h"
+#include "core/market/average_shares.h"
 #include "core/market/confirmation.h"
 #include "core/market/convert.h"
+#include "core/market/late_price.h"
 #include "core/market/owners.h"
+#include "core/market/reserved.h"
+#include "core/market/sizing.h"
 #include "core/market/text.h"
+#include "core/util/slurm_time.h"
 
 namespace market {
 namespace {
 
+bool is_resold(const MarketSettings& settings, const Job& job) {
+  return settings.charge_basis == ChargeBasis::kResale && !job.agreed.terms.auctioned();
+}
+
+bool never_began(const market_job_t& ended, const Bill& bill) {
+  return !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
+}
+
 // Where Slurm does not tell who ended a run (a requeue, an end while nobody listened), it was its
 // user: else every run could be made free. An operator can refund.
-EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_own, bool& own) {
+EndRule rule_of(const MarketSettings& settings, const market_job_t& ended, const Job& job, bool ran,
+                bool& own) {
+  const Ends& ends = settings.ends;
+  const bool for_own = job.run.preempted && job.run.preempted->for_own;
   own = false;
   switch (ended.state) {
     case MARKET_JOB_NODE_FAIL:
@@ -27,7 +44,7 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
       if (!ran || !for_own) return ends.preempted;
       break;
     case MARKET_JOB_REQUEUED:
-      if (!ran) return EndRule::kFree;
+      if (!ran && !is_resold(settings, job)) return EndRule::kFree;
       break;
     case MARKET_JOB_DEADLINE:
       if (!ran) return ends.deadline;
@@ -36,7 +53,8 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
       if (ran && ended.by_operator) return ends.cancelled_by_operator;
       if (ran) break;
       own = !ended.by_operator;
-      return ends.cancelled_before_start;
+      if (is_resold(settings, job)) return own ? settings.taken_back() : EndRule::kFree;
+      return ends.cancelled_before_start.value_or(EndRule::kFree);
     default:
       break;
   }
@@ -44,18 +62,16 @@ EndRule rule_of(const Ends& ends, const market_job_t& ended, bool ran, bool for_
   return ends.own;
 }
 
-// Late counts by the delay of the start alone, whoever ended the run then, from the time on that is
-// planned for starting up.
-std::optional<double> ex_post_share(const Job& job, const market_job_t& ended,
-                                    const MarketSettings& settings, bool observed) {
-  const ExPost& contract = *job.agreed.terms.ex_post;
-  const Time start = observed ? job.place.would_start : ended.start;
-  const Time late = start - contract.start;
-  if (start == 0 || job.place.missed || late <= settings.start_slack) return std::nullopt;
-  return contract.share(static_cast<double>(late));
+// What the run paid for each good: should its bill be lost, the same pots and owners have the same parts.
+std::string goods_paid(const Job& job, const Bill& bill) {
+  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  std::vector<GoodRate> paid;
+  for (const GoodRate& good : job.auction.goods)
+    paid.push_back({good.tres, 0, 0, good.owes + good.rate * rest});
+  return goods_text(paid);
 }
 
-std::string settled_note(const Job& job, bool observed, Money charged, Money refunded) {
+std::string settled_note(const Job& job, bool observed, const Bill& bill) {
   Note note;
   note.observed = observed;
   note.settled = true;
@@ -64,8 +80,16 @@ std::string settled_note(const Job& job, bool observed, Money charged, Money ref
   note.rule = job.agreed.terms.rule;
   note.markup = job.agreed.terms.markup;
   note.price = job.agreed.terms.price;
-  note.charged = charged;
-  note.refunded = refunded;
+  note.charged = bill.charged;
+  note.refunded = bill.refunded;
+  if (bill.rest) {
+    note.rest = bill.rest->segment.quoted;
+    note.rest_until = bill.rest->segment.promised_end;
+  }
+  if (!job.agreed.terms.auctioned()) {
+    note.accepted = job.agreed.terms.accepted;
+    note.bought = job.agreed.terms.bought;
+  }
   note.restart = job.restart;
   note.start = job.agreed.terms.start;
   note.end = job.agreed.terms.promised_end;
@@ -74,8 +98,31 @@ std::string settled_note(const Job& job, bool observed, Money charged, Money ref
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;
+  note.sized = job.run.sized;
+  note.job_class = job.agreed.bid.request.job_class;
+  note.work = job.agreed.texts.work;
+  note.pot = job.agreed.bid.pot;
+  if (bill.ran) note.goods = goods_paid(job, bill);
+  note.utility = job.agreed.texts.utility;
+  if (job.part) note.part_of = job.part->array;
+  if (job.part) note.array_start = job.part->first_start;
+  note.part_owed = job.part && job.part->owed;
+  note.has_level = job.agreed.bid.level != 0;
   note.keeps_price = job.run.keeps_price;
   return write_note(note);
+}
+
+// Whether the books told of it after a crash.
+bool waits(const Resales& resales, const ledger::Rest& rest) {
+  const auto& waiting = resales.waiting();
+  return std::any_of(waiting.begin(), waiting.end(), [&rest](const ledger::Rest& one) {
+    return one.segment.key == rest.segment.key;
+  });
+}
+
+std::string rest_text(const ledger::Rest& rest, Time now) {
+  return fmt::format("resale of the rest: {} pending until {}", rest.segment.quoted.to_string(),
+                     format_time_short(rest.segment.promised_end, now));
 }
 
 }  // namespace
@@ -109,7 +156,7 @@ std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now)
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
   std::string bill = wanted_bill(or_empty(job.partition), *note);
-  return EndTexts{std::move(*note), std::move(bill)};
+  return EndTexts{std::move(*note), std::move(bill), site_.arrays.lower_limit(job)};
 }
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
@@ -144,6 +191,7 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
     job->place.missed = true;
   }
   if (await_preemptor(*job, ended)) return std::string(or_empty(ended.note));
+  if (job->array && job->phase != Phase::kEnded) site_.arrays.end(*job, ended, now);
   if (job->phase != Phase::kEnded) settle(*job, ended, now);
   return job->run.settled_note;
 }
@@ -152,7 +200,7 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
 Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   const auto known = site_.jobs.all().find(ended.job_id);
   if (known != site_.jobs.all().end()) return &known->second;
-  const auto note = site_.note_in(or_empty(ended.note));
+  auto note = site_.note_in(or_empty(ended.note));
   if (!note || (site_.observes && !site_.trades(or_empty(ended.partition)))) return nullptr;
   if (note->refused) {
     tell_refused(*note, ended);
@@ -162,10 +210,15 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   job = Job{};
   identify(job, ended);
   job.seen.at = now;
+  const bool is_part = note->array_tasks > 0 && ended.array_tasks_pending == 0;
+  if (is_part) note = site_.arrays.take_part(*note, ended, now);
   const auto provisional = site_.jobs.provisionals().find(note->token);
-  if (provisional != site_.jobs.provisionals().end()) {
+  if (!is_part && provisional != site_.jobs.provisionals().end()) {
     confirmation_.take_task(job, provisional->second);
-    if (!job.agreed.texts.quote.empty()) site_.menus.used(provisional->second.bid.uid, note->token);
+    if (!job.agreed.texts.quote.empty()) {
+      site_.menus.used(provisional->second.bid.uid, note->token);
+      site_.held_quotes.used(provisional->second.bid.uid, note->token);
+    }
     if (job.phase == Phase::kConfirmed) {
       site_.set_lien(job, job.agreed.terms.price);
       site_.lessons.teach(job, now);
@@ -179,14 +232,20 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
     return &job;
   }
   confirmation_.recall(job, *note, ended);
+  if (!note->settled && !note->missed && !job.agreed.terms.auctioned())
+    job.place.adopt_seats = note->seats;
   job.agreed.bid.request.partition = or_empty(ended.partition);
   job.agreed.bid.request.duration = static_cast<Time>(ended.time_limit_min) * 60;
+  if (note->reserved && note->reserved->length > 0)
+    job.agreed.bid.request.duration = note->reserved->length;
   if (auto demand = site_.demand_for(size_options(ended.size), job.agreed.bid.request.partition))
     job.agreed.bid.request.demand.tres = std::move(demand->tres);
   fit_budget(job.agreed.bid);
+  make_malleable_again(site_, ended, &job);
   confirmation_.resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
-    job.run.resettle = std::pair(note->charged, note->refunded);
+    job.run.resettle = {note->charged, note->refunded, note->rest, note->rest_until};
+    job.auction.goods = goods_from(note->goods);
   } else if (note->settled) {  // of the run before this one: its promise begins with the run
     job.place.missed = true;
   }
@@ -198,12 +257,12 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   bill.state = state_name(ended.state);
   bill.ran = ended.start > 0 && ended.end > ended.start;
   if (bill.ran) bill.elapsed = std::max<Time>(0, ended.end - ended.start - ended.suspended_s);
-  const bool never_ran =
-      !bill.ran && (ended.state == MARKET_JOB_CANCELLED || ended.state == MARKET_JOB_DEADLINE);
+  const bool never_ran = never_began(ended, bill);
   const Time limit = job.agreed.bid.request.duration;
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  EndRule rule = rule_of(settings.ends, ended, bill.ran,
-                         job.run.preempted && job.run.preempted->for_own, bill.own);
+  EndRule rule = rule_of(settings, ended, job, bill.ran, bill.own);
+  const bool owes_unstarted = never_ran && site_.arrays.owes_unstarted(job, ended, now);
+  if (owes_unstarted) rule = settings.ends.own;
   if (job.agreed.terms.ex_post) {
     bill.ex_post = ex_post_share(job, ended, settings, site_.observes);
   } else {
@@ -216,20 +275,64 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
 
   const bool auctioned = job.agreed.terms.auctioned();
   if (job.run.resettle) {
-    std::tie(bill.charged, bill.refunded) = *job.run.resettle;
+    resettle(job, ended, bill);
   } else if (job.phase != Phase::kWaiting && !job.run.unbilled && rule != EndRule::kFree) {
     if (auctioned && bill.ran) site_.exchange_of(job).rate_unseen(job, ended, now);
-    bill.charged =
-        auctioned ? site_.exchange_of(job).owed(job, ended, bill) : job.agreed.terms.price;
-    if (!auctioned && settings.charge_basis == ChargeBasis::kUsed && limit > 0 && !never_ran) {
+    const bool by_rate = auctioned && !owes_unstarted;
+    bill.charged = by_rate ? site_.exchange_of(job).owed(job, ended, bill) : job.agreed.terms.price;
+    const bool has_level = job.agreed.bid.level != 0 && site_.exchange_of(job).sells_levels();
+    if (has_level && !bill.own) bill.charged = Money();  // it was not met
+    if (bill.ex_post)
+      bill.charged = std::min(money_of(bill.charged.credits() * *bill.ex_post),
+                              worth_that_came_true(job, ended, settings));
+    const bool owes_a_rest = is_resold(settings, job) && bill.own && rule == EndRule::kCharge;
+    if (owes_a_rest) bill.rest = rest_of(job, ended, bill, now);
+    // From its start on a place owes all but its resale.
+    const bool by_use = !auctioned && settings.charge_basis != ChargeBasis::kReserved &&
+                        (!job.agreed.reserved || is_resold(settings, job));
+    if (by_use && limit > 0 && (!never_ran || owes_a_rest))
       bill.charged = bill.charged.scaled(std::min(bill.elapsed, limit), limit);
-    }
-    if (bill.ex_post) bill.charged = money_of(bill.charged.credits() * *bill.ex_post);
     if (rule == EndRule::kRefund) bill.refunded = bill.charged;
+    const Money lost = bill.ran ? std::min(bill.charged, refund_for_lost(job)) : Money();
+    bill.refunded = std::max(bill.refunded, lost);
   }
   const bool dropped = ended.state == MARKET_JOB_DEADLINE;  // which its bill tells by its state
-  bill.is_void = never_ran && !dropped && rule == EndRule::kFree && bill.charged == Money();
+  const bool is_free = rule == EndRule::kFree || is_resold(settings, job);
+  bill.is_void = never_ran && !dropped && is_free && bill.charged == Money();
   return bill;
+}
+
+// What the bill was before a crash.
+void Settlement::resettle(const Job& job, const market_job_t& ended, Bill& bill) const {
+  const Run::Settled& before = *job.run.resettle;
+  bill.charged = before.charged;
+  bill.refunded = before.refunded;
+  if (before.rest_until != 0)
+    bill.rest = site_.resales.recalled(job, before.rest, ended.end, before.rest_until);
+}
+
+// What its owner does not use of what he bought; `bill.charged` is still the price of all of it.
+std::optional<ledger::Rest> Settlement::rest_of(const Job& job, const market_job_t& ended,
+                                                const Bill& bill, Time now) const {
+  const Time end = ended.end != 0 ? ended.end : now;
+  if (never_began(ended, bill)) return site_.resales.place_of(job, end);
+  const Time unused = job.agreed.bid.request.duration - bill.elapsed;
+  if (job.agreed.reserved && unused > 0)
+    return site_.resales.place_left(job, bill.charged, unused, end);
+  return site_.resales.end_of(job, bill.charged, unused, end);
+}
+
+// What the run brings those whose hours it bought. In the time of grace only what it used is
+// certain.
+void Settlement::count_purchase(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
+  const bool is_paid = bill.charged > bill.refunded || bill.rest.has_value();
+  if (!is_paid || job.agreed.counted || job.agreed.terms.auctioned() || job.run.resettle) return;
+  Purchase purchase = site_.resales.purchase_of(job);
+  const Time end = ended.end != 0 ? ended.end : now;
+  const Time grace = site_.exchange_of(job).settings.cancel_grace;
+  if (end <= job.agreed.terms.accepted + grace) purchase.end = std::min(purchase.end, end);
+  if (bill.ran) purchase.start = ended.start;
+  if (purchase.start < purchase.end) site_.resales.count(job, purchase);
 }
 
 void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
@@ -248,28 +351,56 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   if (bill.ex_post) how = fmt::format("ex post × {:.3f}", *bill.ex_post);
   if (!how.empty() && !segment.note.empty()) how += ", ";
   segment.note = how + segment.note;
+  if (bill.ran && !job.run.sized.empty())
+    segment.note += (segment.note.empty() ? "" : ", ") + job.run.sized;
+  if (bill.rest) segment.note += (segment.note.empty() ? "" : ", ") + rest_text(*bill.rest, now);
+  if (bill.ran && job.agreed.reserved)
+    segment.note = fmt::format("{}{}", ledger::kPlaceNote, job.id) +
+                   (segment.note.empty() ? "" : ", ") + segment.note;
   if (!bill.ran && ended.state == MARKET_JOB_DEADLINE)
     segment.note = "did not start before its deadline";
   if (bill.ran && !or_empty(ended.tres_alloc).empty()) segment.tres = ended.tres_alloc;
   if (site_.observes) return post_would_be_bill(job, ended, std::move(segment));
   ledger::Payouts parts;
   if (bill.ran) parts = Owners(site_, site_.exchange_of(job)).parts_of(job, ended, bill);
+  if (bill.ran) parts.pots = pots_that_pay(site_, job, bill);
   site_.accounts.settle(job, std::move(segment), std::move(parts), job.run.resettle.has_value());
 }
 
-void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
+namespace {
+
+// Its owner did not use all that he bought, for whatever reason of his.
+bool is_taken_back(const Job& job, const market_job_t& ended, const Bill& bill) {
+  const bool has_place = job.place.booked || job.place.adopt_seats;
+  const bool is_own = bill.own || (never_began(ended, bill) && !ended.by_operator);
+  return is_own && !bill.rest && has_place && !job.run.resettle && !job.run.unbilled &&
+         bill.elapsed < job.agreed.bid.request.duration;
+}
+
+}  // namespace
+
+void Settlement::settle(Job& job, const market_job_t& told, Time now) {
+  const market_job_t ended = as_used(job, told, now);
   if (site_.observes) guess_would_start(job, ended);
-  const Bill bill = bill_of(job, ended, now);
+  if (ended.start > 0 && job.phase != Phase::kWaiting) keep_size(site_, job, ended);
+  Bill bill = bill_of(job, ended, now);
+  count_purchase(job, ended, bill, now);
+  if (is_taken_back(job, ended, bill)) site_.slips.note(job, ended.end != 0 ? ended.end : now);
   if (job.phase != Phase::kWaiting && !bill.is_void) {
     post_bill(job, ended, bill, now);
   } else {
-    site_.accounts.void_lien(job, fmt::format("{} before it started", bill.state));
+    const std::string rest = bill.rest ? ", " + rest_text(*bill.rest, now) : "";
+    site_.accounts.void_lien(job, fmt::format("{} before it started{}", bill.state, rest));
   }
+  if (bill.rest && !(job.run.resettle && waits(site_.resales, *bill.rest)))
+    site_.resales.offer(*bill.rest, nullptr, now);
+  teach_utility(site_, job, ended);
   if (site_.lessons.taken_back(job, ended)) site_.lessons.unlearn(job);
   site_.exchange_of(job).unplace(job, now);
   site_.forget_rooms();
-  if (std::exchange(job.auction.stands, false) && job.phase == Phase::kConfirmed)
-    site_.exchange_of(job).withdraw();  // others pay by it no longer
+  if ((std::exchange(job.auction.stands, false) && job.phase == Phase::kConfirmed) || job.part)
+    site_.exchange_of(job)
+        .withdraw();  // others pay by it no longer, or tasks of its array may start
   job.place.reserved = job.place.bound =
       false;  // the next pass finds a reservation that no job needs
   job.phase = Phase::kEnded;
@@ -277,7 +408,7 @@ void Settlement::settle(Job& job, const market_job_t& ended, Time now) {
   job.seen.pass = site_.pass_number;
   job.run.keeps_price = !bill.own;
   job.run.preempted.reset();
-  job.run.settled_note = settled_note(job, site_.observes, bill.charged, bill.refunded);
+  job.run.settled_note = settled_note(job, site_.observes, bill);
 }
 
 }  // namespace market

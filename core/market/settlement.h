@@ -14,6 +14,9 @@ namespace market {
 
 class Confirmation;
 
+/// What other pots than the one that is charged pay of a run that holds several goods.
+std::vector<ledger::Payee> pots_that_pay(const Site& site, const Job& job, const Bill& bill);
+
 /// How a run ended, as sacct writes it.
 const char* state_name(int state);
 
@@ -37,6 +40,10 @@ class Settlement {
   std::string wanted_bill(std::string_view partition, std::string_view settled_note) const;
   Job* job_of_ended(const market_job_t& ended, Time now);
   Bill bill_of(Job& job, const market_job_t& ended, Time now);
+  void resettle(const Job& job, const market_job_t& ended, Bill& bill) const;
+  std::optional<ledger::Rest> rest_of(const Job& job, const market_job_t& ended, const Bill& bill,
+                                      Time now) const;
+  void count_purchase(Job& job, const market_job_t& ended, const Bill& bill, Time now);
   void post_bill(Job& job, const market_job_t& ended, const Bill& bill, Time now);
   void guess_would_start(Job& job, const market_job_t& ended) const;
   Time would_end(const Job& job, const market_job_t& ended) const;

@@ -11,7 +11,9 @@ namespace {
 bool sets_aside(const ledger::Operation& operation) {
   return std::holds_alternative<ledger::PlaceLien>(operation) ||
          std::holds_alternative<ledger::ChangeLien>(operation) ||
-         std::holds_alternative<ledger::VoidLien>(operation);
+         std::holds_alternative<ledger::VoidLien>(operation) ||
+         std::holds_alternative<ledger::OfferRest>(operation) ||
+         std::holds_alternative<ledger::CountSale>(operation);
 }
 
 }  // namespace

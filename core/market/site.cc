@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/market/search.h"
+#include "core/plan/place_search.h"
 #include "core/util/slurm_time.h"
 
 namespace market {
@@ -107,6 +108,12 @@ void Site::update_capacity(Time now) {
 
 void Site::take_stock() {
   find_shared_nodes();
+  Cluster::Places places;
+  for (const auto& [id, job] : jobs.all()) {
+    const bool is_place = job.agreed.reserved && job.phase == Phase::kConfirmed;
+    if (is_place) places[reservation_name(job)] = job.agreed.bid.request.demand.tres;
+  }
+  cluster.set_places(std::move(places));
   stocked_markets = 0;
   for (const auto& exchange : exchanges) {
     exchange->stock = cluster.capacity_under(exchange->settings);
@@ -141,15 +148,14 @@ std::optional<Choice> Site::earliest_place(const Request& request, Time from, Ti
                                            const std::string& ignore,
                                            const StartSpans* closed) const {
   const Time slack = exchange_of(request).settings.start_slack;
+  PlaceSearch places(cluster.plan(), request.demand.shape, request.partition, ignore);
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
     if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
       start = open;
       continue;
     }
-    const Time end = start + request.duration + slack;
-    auto placement =
-        cluster.plan().place(request.demand.shape, request.partition, start, end, ignore);
+    auto placement = places.at(start, start + request.duration + slack);
     if (placement) return Choice{start, Money(), std::move(*placement)};
     const Time next = next_try(cluster.bookings(), start, step);
     if (next == start) break;

@@ -2,17 +2,25 @@
 // What all rooms of the market share: cluster, money, jobs and orders are one for all markets.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "core/market/accounts.h"
+#include "core/market/array_bids.h"
 #include "core/market/asks.h"
 #include "core/market/cluster.h"
 #include "core/market/exchange.h"
+#include "core/market/held_quotes.h"
 #include "core/market/jobs.h"
 #include "core/market/lessons.h"
 #include "core/market/note.h"
 #include "core/market/orders.h"
+#include "core/market/pots.h"
+#include "core/market/requests.h"
+#include "core/market/resale.h"
+#include "core/market/slips.h"
+#include "core/market/utilities.h"
 #include "core/market/would_starts.h"
 #include "core/util/log.h"
 
@@ -48,6 +56,10 @@ struct Site {
   Cluster cluster;
   Accounts accounts;
   Asks asks;
+  Pots pots{cluster_name};
+  /// Accounts that joined with nodes and earn by them, by node.
+  std::map<std::string, std::string> joined;
+  Requests requests;  ///< of asks, pots and receipts
   JobBook jobs;
   Orders orders;
   /// As market.conf lists them; before it was read one of the defaults, which sells nothing.
@@ -58,7 +70,12 @@ struct Site {
   std::size_t stocked_markets = 0;  ///< that have nodes
   bool in_pass = false;
   Lessons lessons{*this};
+  Resales resales{*this};
+  Slips slips{*this};
+  HeldQuotes held_quotes{*this};
+  ArrayBids arrays{*this};
   Menus menus;
+  Utilities utilities;
   WouldStarts would_starts;  ///< of a market that observes
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.

@@ -355,6 +355,8 @@ Result<Demand> count_as_slurm(const SizeOptions& size, const market_partition_ru
   if (!best) return best;
   if (auto whole = count_whole_nodes(*best, partition, plan); !whole)
     return tl::unexpected(whole.error());
+  if (size.min_nodes > 0 && size.max_nodes > best->shape.min_nodes)
+    best->shape.most_nodes = size.max_nodes;
   return best;
 }
 

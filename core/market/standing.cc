@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which bids stand in the auction: those whose job could start. Else a held bid just below a
 // rival's would make him pay it, for nothing.
+#include <utility>
+
 #include "core/market/auction_exchange.h"
+#include "core/market/average_shares.h"
 #include "core/market/site.h"
+#include "core/market/sizing.h"
 
 namespace market {
+namespace {
+
+constexpr Time kLook = 3;  // seconds that Slurm has to look at a job in its new size
+
+}  // namespace
 
 void AuctionExchange::see_who_stands(Time now) {
   const std::set<std::uint32_t> crowded = site_.jobs.crowded_tasks();
@@ -13,15 +22,20 @@ void AuctionExchange::see_who_stands(Time now) {
     // Slurm has looked at its award and keeps it from there: a limit of its own, licenses.
     const bool is_limited = !job.seen.held && job.seen.dependent && !job.auction.award.empty();
     const bool is_refused = !job.auction.refusal.empty() && now < job.place.retry_at;
+    if (is_limited && job.seen.size_limited && now >= job.place.retry_at) {
+      shrink(job);
+      job.auction.stood = false;  // it is sized at once: this size may do
+      job.place.retry_at = now + kLook;
+    }
     job.auction.last = job.phase == Phase::kConfirmed && (is_limited || is_refused);
     if (is_refused) {
-      if (job.auction.stands) leave_auction(job);
+      if (job.auction.stands) leave_auction(job, now);
       job.auction.left = false;  // that was Slurm's doing
       continue;
     }
     if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(id)) {
       job.auction.startable_since = 0;
-      if (job.auction.stands) leave_auction(job);
+      if (job.auction.stands) leave_auction(job, now);
       continue;
     }
     if (job.auction.startable_since == 0) job.auction.startable_since = now;
@@ -34,7 +48,8 @@ void AuctionExchange::see_who_stands(Time now) {
 
 // Others pay by it no longer, from this pass on. It comes back when it could have been started for
 // a whole period, so that nobody stands just for the moment of an auction.
-void AuctionExchange::leave_auction(Job& job) {
+void AuctionExchange::leave_auction(Job& job, Time now) {
+  stop_counting(job, now);
   job.auction.stands = job.auction.stood = job.auction.rated = false;
   job.auction.left = true;
   job.auction.standing = Standing{};
@@ -50,7 +65,14 @@ void AuctionExchange::rank_the_absent(const std::vector<Job*>& owners,
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
     if (job.phase == Phase::kRunning || job.auction.stands) continue;
-    job.auction.standing = Standing{ranks[i].priority, ranks[i].share, 0, {}, {}};
+    Standing rank;
+    rank.priority = ranks[i].priority;
+    rank.share = ranks[i].share;
+    rank.shares = ranks[i].shares;
+    rank.level = ranks[i].level;
+    rank.turn = ranks[i].turn;
+    rank.turns = ranks[i].turns;
+    job.auction.standing = std::move(rank);
     job.auction.stood = true;
   }
 }

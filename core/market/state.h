@@ -30,6 +30,15 @@ struct Provisional {
   std::uint32_t counted_cpus = 0, counted_nodes = 0;  ///< Slurm's count for each task of an array
   bool user_held = false;
   bool comes_held = false;  ///< submitted held because some tasks lack funds
+  std::optional<ListPart> list{};
+  std::optional<Reserved> reserved{};
+  /// It is a component of a heterogeneous job; each has one task.
+  struct Component {
+    std::string first;        ///< token of the first component
+    std::uint32_t index = 0;  ///< in the job, from 0
+    Money budget;             ///< for all of them together
+  };
+  std::optional<Component> component{};
   std::vector<Task> tasks;
 };
 
@@ -54,8 +63,14 @@ bool is_of_bid(const ledger::Segment& lien, const Job& job);
 /// What Slurm says of the job that stays the same for all of a run.
 void identify(Job& job, const market_job_t& seen);
 
-/// The name of the job's reservation in Slurm.
+/// The name of the job's reservation in Slurm: of a place that people name "market_r17".
 std::string reservation_name(const Job& job);
+/// The job that a reservation of that name is for, and its run; nothing where it is another's.
+struct ReservedFor {
+  std::uint32_t job = 0, restart = 0;
+  bool by_name = false;  ///< people name it
+};
+std::optional<ReservedFor> reserved_for(std::string_view name);
 
 /// Until when a placed job, `slack` included, has its place.
 inline Time busy_until(const Job& job, Time slack) {

@@ -44,6 +44,20 @@ std::vector<std::size_t> with(const std::vector<std::size_t>& members, std::size
   return more;
 }
 
+// Those that need nothing come first and reach it whatever the others get: they are admitted at once. How many.
+std::size_t admit_free(const std::vector<SloJob>& jobs, const std::vector<double>& densities,
+                       std::size_t resources, const Options& options, Pools& pools) {
+  const auto needs_something = [&](std::size_t job) { return std::isfinite(densities[job]); };
+  const auto end = std::find_if(pools.order.begin(), pools.order.end(), needs_something);
+  pools.prolific.assign(pools.order.begin(), end);
+  if (pools.prolific.empty()) return 0;
+  pools.density.assign(pools.prolific.size(), std::numeric_limits<double>::infinity());
+  pools.members = pools.prolific;
+  std::sort(pools.members.begin(), pools.members.end());
+  pools.outcome = run_among(jobs, pools.members, resources, options);
+  return pools.prolific.size();
+}
+
 }  // namespace
 
 Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const Options& options,
@@ -58,7 +72,9 @@ Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const
     return std::pair(densities[a], jobs[a].budget) > std::pair(densities[b], jobs[b].budget);
   });
   pools.outcome.converged = true;
-  for (std::size_t job : pools.order) {
+  const std::size_t free = admit_free(jobs, densities, resources, options, pools);
+  for (std::size_t k = free; k < pools.order.size(); ++k) {
+    const std::size_t job = pools.order[k];
     pools.density.push_back(densities[job]);
     bool admitted = false;
     if (reaches(jobs[job].utility.largest(), jobs[job].min_utility)) {

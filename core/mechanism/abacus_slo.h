@@ -27,9 +27,9 @@ struct Pools {
 };
 
 /// The prolific pool (Abacus, section 6; rules of solve.md, abacus-slo): jobs are tried in greedy
-/// order and stay when everybody in the pool then reaches its least utility within
+/// order, those that need nothing at once, and stay when everybody in the pool then reaches its least utility within
 /// 1e-9·max(1, |least|). All utilities have `resources` resources. Costs one auction for each job
-/// that could reach its least utility if it had everything; gives up when rounds × jobs × resources
+/// that needs something and could reach its least utility if it had everything; gives up when rounds × jobs × resources
 /// of all auctions together exceed `most_work`.
 Pools divide_pools(const std::vector<SloJob>& jobs, std::size_t resources, const Options& options,
                    double most_work = std::numeric_limits<double>::infinity());

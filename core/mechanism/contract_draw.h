@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/predict/kernel_density.h"
 #include "core/util/draws.h"
-#include "core/valuation/job_class.h"
 #include "core/words/bid.h"
 
 namespace market {
@@ -28,7 +29,9 @@ struct ContractDrawOrder {
 /// asking again. Each pair has a stream of its own, ("contracts", market, class, pair, round), and
 /// is drawn anew every tenth epoch, so that a tenth of the pairs changes from one to the next.
 /// A population that has changed a little changes the draw a little.
-ContractDraw draw_contracts(const JobClass& valuations, const KernelDensity& population,
+/// Types that `valid` refuses are not drawn.
+ContractDraw draw_contracts(const KernelDensity& population,
+                            const std::function<bool(std::span<const double>)>& valid,
                             const Draws& draws, const ContractDrawOrder& order);
 
 }  // namespace market

@@ -11,98 +11,52 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kMostSamples = 512;  // types kept of all past bids
 constexpr double kHour = 3600;
-constexpr double kFarthest = 6;  // standard deviations from the mean, of a sample that counts
-constexpr const char* kClass = "hard_deadline";
+constexpr const char* kOnlyClass = "hard_deadline";  // its name, where market.conf has none
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hours(Time seconds) {
   return static_cast<double>(seconds) / kHour;
 }
 
-/// What a past bid tells of its owner.
-struct Sample {
-  double unit = 0;   ///< credits per billing-hour
-  double slack = 0;  ///< of the deadline, seconds beyond the time limit
-  double size = 0;   ///< billing-hours
-  auto operator<=>(const Sample&) const = default;
+ExPost contract_of(const JobClass& shape, const Menu& menu, const MenuRow& row) {
+  const std::size_t width = shape.parameters();
+  const auto first = menu.replicas.begin() + static_cast<std::ptrdiff_t>(width * row.replica);
+  return {&shape, {first, first + static_cast<std::ptrdiff_t>(width)}, row.completion, 0};
+}
+
+/// The rows of a menu as prices of completions that come later and later.
+class Steps {
+ public:
+  explicit Steps(const Menu& menu) : rows_(menu.rows) {}
+  /// Goes on to all rows that are complete `delay` seconds after submission; `cheaper` gets each that
+  /// costs less than those before.
+  template <class Cheaper>
+  double least_by(double delay, Cheaper cheaper) {
+    for (; next_ < rows_.size() && rows_[next_].completion <= delay; ++next_) {
+      if (rows_[next_].price >= least_) continue;
+      least_ = rows_[next_].price;
+      cheaper(rows_[next_]);
+    }
+    return least_;
+  }
+  /// Of the earliest completion: what an even earlier one would cost at least.
+  double dearest() const {
+    return rows_.empty() || !std::isfinite(rows_.front().completion) ? 0 : rows_.front().price;
+  }
+
+ private:
+  const std::vector<MenuRow>& rows_;
+  std::size_t next_ = 0;
+  double least_ = kInfinity;
 };
-
-/// One sample for each equal part of all that was bid for, in the order of the samples: a bid
-/// counts by its size, however many small ones there are.
-std::vector<Sample> thinned(const std::vector<Sample>& samples) {
-  if (samples.size() <= kMostSamples) return samples;
-  double all = 0;
-  for (const Sample& sample : samples) all += sample.size;
-  const double part = all / static_cast<double>(kMostSamples);
-  std::vector<Sample> kept;
-  double up_to = 0, next = part / 2;
-  for (const Sample& sample : samples) {
-    up_to += sample.size;
-    for (; next < up_to && kept.size() < 2 * kMostSamples; next += part)
-      kept.push_back({sample.unit, sample.slack, 1});
-  }
-  return kept;
-}
-
-/// Types while there are few past bids: between the price bounds.
-std::vector<Sample> first_samples(double floor, double cap) {
-  std::vector<Sample> samples;
-  const double low = std::max(floor, cap / 1000);
-  for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    for (const double hours_late : {0.5, 2.0, 8.0})
-      samples.push_back({low + part * (cap - low), hours_late * kHour, 1});
-  }
-  return samples;
-}
-
-/// Whether numbers of this mean and spread hold it.
-struct Spread {
-  double mean = 0, deviation = 0;
-  bool holds(double number) const { return std::abs(number - mean) <= kFarthest * deviation; }
-};
-
-/// Each sample counts by its size, so that many small ones make no large one an outlier.
-Spread spread_of(const std::vector<Sample>& samples, double Sample::*number) {
-  double all = 0, sum = 0, squares = 0;
-  for (const Sample& sample : samples) {
-    all += sample.size;
-    sum += sample.size * sample.*number;
-  }
-  for (const Sample& sample : samples)
-    squares += sample.size * std::pow(sample.*number - sum / all, 2);
-  return {sum / all, std::sqrt(squares / all)};
-}
-
-/// One absurd bid would make the kernel as wide as itself.
-void screen(std::vector<Sample>& samples) {
-  const Spread units = spread_of(samples, &Sample::unit),
-               slacks = spread_of(samples, &Sample::slack);
-  std::erase_if(samples, [&](const Sample& sample) {
-    return !units.holds(sample.unit) || !slacks.holds(sample.slack);
-  });
-}
-
-/// Types in units as those of a request: credits, and seconds after submission.
-std::vector<double> scaled(std::vector<double> types, double size, double run) {
-  for (std::size_t i = 0; i < types.size(); i += 2) {
-    types[i] *= size;
-    types[i + 1] += run;
-  }
-  return types;
-}
-
-ExPost contract_of(const Menu& menu, const MenuRow& row) {
-  const auto first = menu.replicas.begin() + static_cast<std::ptrdiff_t>(2 * row.replica);
-  return {job_class(kClass), {first, first + 2}, row.completion, 0};
-}
 
 }  // namespace
 
 ContractMenuPrices::ContractMenuPrices(const MarketSettings& config)
     : config_(config), draws_(config.seed), scheduler_(make_deadline_scheduler("expected_loss")) {
-  learn({}, 0);
+  for (const ContractClass& one : config.contracts.classes) classes_.emplace_back(config, one);
+  if (classes_.empty()) classes_.emplace_back(config, ContractClass{kOnlyClass});
 }
 
 double ContractMenuPrices::billing(const Tres& tres) const {
@@ -116,38 +70,34 @@ void ContractMenuPrices::update(const Capacity& capacity, Time now) {
   std::erase_if(sold_, [now](const auto& entry) { return entry.second.end <= now; });
 }
 
-// In the order of their values, so that a bid more or less changes the draws of the hour little:
-// else whoever takes a bid back could draw again.
+// Bids that name no class, older ones among them, are hard deadlines; without classes all count so.
 void ContractMenuPrices::learn(const std::vector<PastBid>& bids, Time) {
-  std::vector<Sample> samples;
+  const bool all_are_one = config_.contracts.classes.empty();
+  const auto plain = std::find_if(classes_.begin(), classes_.end(), [](const ContractTypes& types) {
+    return types.of().shape == ContractClass{}.shape;
+  });
   for (const PastBid& bid : bids) {
-    const double size = billing(bid.tres) * hours(bid.duration);
-    const double unit = bid.value / size;
-    const Time slack = std::min(bid.deadline - bid.submitted, config_.horizon) - bid.duration;
-    if (!(size > 0) || !(unit > 0)) continue;
-    samples.push_back({unit, static_cast<double>(std::max<Time>(slack, 0)), size * bid.weight});
+    const auto named = std::find_if(
+        classes_.begin(), classes_.end(),
+        [&bid](const ContractTypes& types) { return types.of().name == bid.job_class; });
+    const auto found = all_are_one ? classes_.begin() : bid.job_class.empty() ? plain : named;
+    if (found != classes_.end()) found->add(bid, billing(bid.tres) * hours(bid.duration));
   }
-  if (!samples.empty()) screen(samples);
-  if (samples.size() < config_.contracts.minimum)
-    samples = first_samples(config_.floor_price, config_.cap_price);
-  for (Sample& sample : samples) sample.unit = std::min(sample.unit, config_.cap_price);
-  std::sort(samples.begin(), samples.end());
-  std::vector<double> types, sizes;
-  for (const Sample& sample : thinned(samples)) {
-    types.insert(types.end(), {sample.unit, sample.slack});
-    sizes.push_back(sample.size);
-  }
-  population_.emplace(std::move(types), 2, std::move(sizes));
-  drawn_epoch_ = -1;
+  for (ContractTypes& types : classes_) types.learn();
 }
 
-const ContractDraw& ContractMenuPrices::draw(Time now) const {
-  const Time epoch = now / config_.contracts.epoch;
-  if (epoch == drawn_epoch_) return drawn_;
-  drawn_ = draw_contracts(*job_class(kClass), *population_, draws_,
-                          {config_.name, kClass, epoch, config_.contracts.pairs});
-  drawn_epoch_ = epoch;
-  return drawn_;
+std::vector<LearnedClass> ContractMenuPrices::learned_classes() const {
+  std::vector<LearnedClass> learned;
+  for (const ContractTypes& types : classes_) learned.push_back(types.learned());
+  return learned;
+}
+
+// A job's class may be gone from market.conf since.
+const ContractTypes& ContractMenuPrices::class_of(const Request& request) const {
+  const auto found = std::find_if(
+      classes_.begin(), classes_.end(),
+      [&request](const ContractTypes& types) { return types.of().name == request.job_class; });
+  return found == classes_.end() ? classes_.front() : *found;
 }
 
 // That of which the request takes the largest part of all there is; jobs share nodes.
@@ -191,7 +141,7 @@ std::vector<WaitingJob> ContractMenuPrices::backlog(const std::string& good, Tim
                     run,
                     0.0,
                     static_cast<double>(now),
-                    job_class(kClass),
+                    job_class("hard_deadline"),
                     {std::max(worth, 1e-6), static_cast<double>(end - now)}});
   };
   for (const Capacity::Busy& busy : capacity_.busy) {
@@ -202,34 +152,41 @@ std::vector<WaitingJob> ContractMenuPrices::backlog(const std::string& good, Tim
   return jobs;
 }
 
+namespace {
+
+/// Seconds from now to the completion of a start of the list.
+double delay_of(const PriceList& list, std::size_t k, const Request& request, Time now) {
+  return static_cast<double>(list.first_start - now + request.duration) +
+         static_cast<double>(k) * static_cast<double>(list.slot);
+}
+
+}  // namespace
+
 PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
   PriceList list;
   list.slot = config_.slot;
   list.first_start = std::max(request.earliest, now);
   const Time last = std::min(request.deadline, now + config_.horizon) - request.duration;
   if (last < list.first_start) return list;
-  const double size = billing(request.demand.tres) * hours(request.duration);
-  const Menu menu = menu_for(request, size, now);
+  const Scene scene = scene_of(request, now);
+  const ContractTypes& types = class_of(request);
+  const Menu menu = menu_of_class(types, scene);
   const double floor = config_.contracts.floor == ContractFloor::kSite ? config_.floor_price : 0;
-  const double least = floor * size;  // a reserve price: no row is sold below it
+  const double least = floor * scene.size;  // a reserve price: no row is sold below it
 
   const auto count = static_cast<std::size_t>((last - list.first_start) / list.slot + 1);
   list.credits.assign(count, kInfinity);
   list.contract_of.assign(count, 0);
-  std::size_t row = 0;
-  double best = kInfinity;
+  Steps steps(menu);
   for (std::size_t k = 0; k < count; ++k) {
-    const auto done = static_cast<double>(list.first_start - now + request.duration) +
-                      static_cast<double>(k) * static_cast<double>(list.slot);
-    for (; row < menu.rows.size() && menu.rows[row].completion <= done; ++row) {
-      if (menu.rows[row].price >= best) continue;
-      best = menu.rows[row].price;
-      list.contracts.push_back(contract_of(menu, menu.rows[row]));
-    }
+    const double best = steps.least_by(delay_of(list, k, request, now), [&](const MenuRow& row) {
+      list.contracts.push_back(contract_of(types.shape(), menu, row));
+    });
     list.credits[k] = std::max(best, least);
     if (!list.contracts.empty())
       list.contract_of[k] = static_cast<std::uint32_t>(list.contracts.size() - 1);
   }
+  lift(list, request, scene);
   for (const auto& [name, amount] : request.demand.tres) {
     if (config_.spare > 0 && name != "node" && amount_of(capacity_.total, name) > 0)
       keep_spare(list, request.duration, name, static_cast<double>(amount));
@@ -267,19 +224,42 @@ void ContractMenuPrices::keep_spare(PriceList& list, Time duration, const std::s
   }
 }
 
-Menu ContractMenuPrices::menu_for(const Request& request, double size, Time now) const {
-  const auto run = static_cast<double>(request.duration);
-  const JobClass* valuations = job_class(kClass);
+// What the same completion costs in the other classes that are open to who pays: what is promised
+// earlier than anything that such a class sells costs as much as its first row.
+void ContractMenuPrices::lift(PriceList& list, const Request& request, const Scene& scene) const {
+  const ContractTypes* own = &class_of(request);
+  for (const ContractTypes& other : classes_) {
+    if (&other == own || !other.of().is_open_to(request.payer, request.partition, request.qos))
+      continue;
+    const Menu menu = menu_of_class(other, scene);
+    Steps steps(menu);
+    for (std::size_t k = 0; k < list.credits.size(); ++k) {
+      const double there =
+          steps.least_by(delay_of(list, k, request, scene.now), [](const MenuRow&) {});
+      list.credits[k] = std::max(list.credits[k], std::isfinite(there) ? there : steps.dearest());
+    }
+  }
+}
+
+ContractMenuPrices::Scene ContractMenuPrices::scene_of(const Request& request, Time now) const {
   const std::string good = scarcest(request.demand.tres);
-  const double width = std::max(1.0, amount_of(request.demand.tres, good));
-  const ClusterLoad cluster = load(good, now);
-  const std::vector<WaitingJob> jobs = backlog(good, now);
-  const WaitingJob newcomer{width, run, 0.0, static_cast<double>(now), valuations, {}};
-  const ContractDraw& drawn = draw(now);
-  const double worth = std::max(size, 1e-6);
-  return menu_of(*valuations, scaled(drawn.replicas, worth, run),
-                 scaled(drawn.surrogates, worth, run), [&](std::span<const double> proposed) {
-                   return scheduler_->what_if(cluster, jobs, newcomer, proposed);
+  return {billing(request.demand.tres) * hours(request.duration),
+          static_cast<double>(request.duration),
+          now,
+          load(good, now),
+          backlog(good, now),
+          std::max(1.0, amount_of(request.demand.tres, good))};
+}
+
+Menu ContractMenuPrices::menu_of_class(const ContractTypes& types, const Scene& scene) const {
+  const WaitingJob newcomer{scene.width,    scene.run, 0.0, static_cast<double>(scene.now),
+                            &types.shape(), {}};
+  const ContractDraw& drawn = types.draw(draws_, scene.now / config_.contracts.epoch);
+  const double worth = std::max(scene.size, 1e-6);
+  return menu_of(types.shape(), types.scaled(drawn.replicas, worth, scene.run),
+                 types.scaled(drawn.surrogates, worth, scene.run),
+                 [&](std::span<const double> proposed) {
+                   return scheduler_->what_if(scene.cluster, scene.jobs, newcomer, proposed);
                  });
 }
 

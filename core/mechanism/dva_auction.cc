@@ -66,6 +66,10 @@ DvaAuction::Bidder DvaAuction::bidder_of(const LiveBid& bid, std::size_t number,
   for (std::size_t j = 0; j < task.demand.size(); ++j) {
     if (rooms.largest(j) > 0) parts = std::max(parts, std::ceil(task.demand[j] / rooms.largest(j)));
   }
+  if (bid.bid->malleable) {
+    parts = 1;
+    bidder.sized = sized_demand(bid, goods_, task.demand);
+  }
   task.nodes = static_cast<std::uint32_t>(std::min(parts, 1e6));
   task.workload = task.demand;
   for (double& amount : task.workload) amount *= seconds;
@@ -74,9 +78,88 @@ DvaAuction::Bidder DvaAuction::bidder_of(const LiveBid& bid, std::size_t number,
   return bidder;
 }
 
+std::optional<Award> DvaAuction::sized_award(const Bidder& bidder, const LiveBid& bid,
+                                             const BudgetToBeat& budget, DvaRooms* rooms) {
+  const DvaRooms::Wanted wanted{
+      bidder.task.demand, bidder.units, bidder.task.budget, 0, 1, 1, bid.able};
+  const std::vector<NodeOffer> offers = sized_offers(*bidder.sized, wanted, rooms);
+  auto won = award(bidder.task, budget, offers, {OverBudget::kCap, true});
+  if (!won) return won;
+  AwardedPart& part = won->parts.front();
+  won->real_payment_unit = part.real_payment_unit =
+      std::min(part.real_payment_unit, part.expected_payment_unit);
+  return won;
+}
+
+// The same bid on another number of nodes: what is asked for each grows with them, what is asked for
+// the whole job is parted among them.
+DvaAuction::Bidder DvaAuction::on_nodes(const Bidder& bidder, const LiveBid& bid,
+                                        std::uint32_t nodes) const {
+  const Shape& shape = bid.bid->request.demand.shape;
+  Tres tres = bid.bid->request.demand.tres;
+  const std::int64_t count = nodes;
+  const std::int64_t tasks = std::max<std::int64_t>(1, shape.tasks_per_node);
+  const std::int64_t filled = count * tasks * shape.cpus_per_task;
+  tres["node"] = count;
+  tres["cpu"] = shape.exclusive ? tres["cpu"] / std::max(1u, shape.min_nodes) * count
+                                : std::max(tres["cpu"], filled);
+  if (shape.mem_per_cpu_mb > 0)
+    tres["mem"] = tres["cpu"] * static_cast<std::int64_t>(shape.mem_per_cpu_mb);
+  else if (shape.mem_per_node_mb > 0)
+    tres["mem"] = count * static_cast<std::int64_t>(shape.mem_per_node_mb);
+  for (const auto& [name, each] : shape.gres_per_node) tres["gres/" + name] = each * count;
+  Bidder wide = bidder;
+  wide.task.nodes = nodes;
+  wide.task.demand = goods_.amounts(tres);
+  for (std::size_t j = 0; j < wide.task.demand.size(); ++j) {
+    if (bidder.task.demand[j] == 0) wide.task.demand[j] = 0;  // it is not counted
+    wide.task.demand[j] /= nodes;
+  }
+  wide.units = goods_.billing(wide.task.demand);
+  return wide;
+}
+
+// More nodes cost more, so the most that are within the budget are found by halving.
+DvaAuction::Won DvaAuction::widest(const Bidder& bidder, const LiveBid& bid, std::size_t position,
+                                   const DvaRivals& rivals, DvaRooms* rooms) const {
+  const std::uint32_t asked = bid.bid->request.demand.shape.most_nodes;
+  std::uint32_t most = static_cast<std::uint32_t>(std::min<std::size_t>(asked, rooms->size()));
+  Won best{bidder, award_to(bidder, bid, position, rivals, rooms)};
+  std::uint32_t least = bidder.task.nodes;
+  if (bidder.sized) return best;
+  // On few nodes there may be no room for what the job shares out over more of them.
+  for (std::uint32_t tried = most; !best.award && tried > bidder.task.nodes; tried /= 2) {
+    Bidder wide = on_nodes(bidder, bid, tried);
+    auto award = award_to(wide, bid, position, rivals, rooms);
+    if (!award) continue;
+    best = {std::move(wide), std::move(award)};
+    least = tried;
+    most = std::min(most, 2 * tried - 1);
+  }
+  if (!best.award) return best;
+  while (least < most) {
+    const std::uint32_t tried = most - (most - least) / 2;
+    Bidder wide = on_nodes(bidder, bid, tried);
+    auto award = award_to(wide, bid, position, rivals, rooms);
+    if (award) {
+      best = {std::move(wide), std::move(award)};
+      least = tried;
+    } else {
+      most = tried - 1;
+    }
+  }
+  return best;
+}
+
 // Looks no farther than the award depends on.
 std::optional<Award> DvaAuction::award_to(const Bidder& bidder, const LiveBid& bid,
-                                          const BudgetToBeat& budget, DvaRooms* rooms) const {
+                                          std::size_t position, const DvaRivals& rivals,
+                                          DvaRooms* rooms) const {
+  const auto budget = [&](const NodeOffer& offer) {
+    const std::vector<double>& taken = bidder.sized ? offer.shares : bidder.task.demand;
+    return rivals.highest_kept_off(position, offer.node, taken, *rooms);
+  };
+  if (bidder.sized) return sized_award(bidder, bid, budget, rooms);
   DvaRooms::Wanted wanted{bidder.task.demand,
                           bidder.units,
                           bidder.task.budget,
@@ -132,10 +215,7 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
       continue;
     }
     standing.rate = std::min(bidder.task.budget, floor_ * bidder.units * bidder.task.nodes);
-    const auto budget = [&](const NodeOffer& offer) {
-      return rivals.highest_kept_off(position, offer.node, rooms);
-    };
-    const auto won = award_to(bidder, bid, budget, &rooms);
+    const auto [winner, won] = widest(bidder, bid, position, rivals, &rooms);
     if (!won) continue;
     standing.rate = won->real_payment_unit;
     standing.priority += 0.5;
@@ -143,8 +223,9 @@ std::vector<Standing> DvaAuction::auction(std::span<const LiveBid> bids,
     for (const AwardedPart& part : won->parts) {
       standing.nodes.push_back(part.node);
       standing.payments.push_back(std::min(part.real_payment_unit, part.auction_payment_unit));
-      rooms.take(part.node, bidder.task.demand);
+      rooms.take(part.node, winner.sized ? part.shares : winner.task.demand);
     }
+    if (bidder.sized) standing.size = size_of(*bidder.sized, won->parts.front());
   }
   return standings;
 }

@@ -7,6 +7,7 @@
 #include "core/mechanism/double_vickrey.h"
 #include "core/mechanism/dva_rivals.h"
 #include "core/mechanism/dva_rooms.h"
+#include "core/mechanism/dva_sizes.h"
 
 namespace market {
 
@@ -17,6 +18,11 @@ namespace market {
 /// adds to it is nobody's who owns nodes. A job that was awarded nothing and is started all the same
 /// pays the next bid that could start, and what its nodes ask. Asks: the prices of the node's owner, else the floor price by the weight
 /// of each TRES. Priority: awarded jobs before others, then by budget per second.
+///
+/// A bid for a range of nodes gets as many as its budget covers the expected prices of.
+/// A malleable bid gets on each node the whole shares that LOVRA finds best there (sections 3.3, Algorithm 2), and takes
+/// the node of the lowest expected payment. It spends its budget on size, so that what it pays is cut
+/// at what its whole shares ask (EPU): never its budget for shares that do not use it up.
 ///
 /// Unlike line 4 of the paper, AB is taken over those bids alone that the award keeps from its node:
 /// they come after it, are of another account, could start now, are within that node's ask and fit
@@ -37,14 +43,26 @@ class DvaAuction final : public Auction {
   struct Bidder {
     std::size_t number = 0;  ///< of the bid
     AuctionTask task;
-    double units = 0;  ///< billing units of its demand of a node
+    double units = 0;                    ///< billing units of its demand of a node
+    std::optional<SizedDemand> sized{};  ///< of a malleable bid; the demand is its smallest size
+  };
+
+  /// A bid and what it is awarded, its demand being that of each part.
+  struct Won {
+    Bidder bidder;
+    std::optional<Award> award;
   };
 
   void add_goods_of(std::span<const NodeRoom> nodes);
   void rank_by_ask(std::span<const NodeRoom> nodes);
   Bidder bidder_of(const LiveBid& bid, std::size_t number, const DvaRooms& rooms) const;
-  std::optional<Award> award_to(const Bidder& bidder, const LiveBid& bid,
-                                const BudgetToBeat& budget, DvaRooms* rooms) const;
+  Bidder on_nodes(const Bidder& bidder, const LiveBid& bid, std::uint32_t nodes) const;
+  std::optional<Award> award_to(const Bidder& bidder, const LiveBid& bid, std::size_t position,
+                                const DvaRivals& rivals, DvaRooms* rooms) const;
+  Won widest(const Bidder& bidder, const LiveBid& bid, std::size_t position,
+             const DvaRivals& rivals, DvaRooms* rooms) const;
+  static std::optional<Award> sized_award(const Bidder& bidder, const LiveBid& bid,
+                                          const BudgetToBeat& budget, DvaRooms* rooms);
 
   AuctionRules rules_;
   Goods goods_;

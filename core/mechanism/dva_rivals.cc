@@ -37,11 +37,11 @@ bool DvaRivals::is_kept_off(const Rival& rival, std::uint32_t node, const DvaRoo
 }
 
 double DvaRivals::highest_kept_off(std::size_t position, std::uint32_t node,
-                                   const DvaRooms& rooms) const {
+                                   std::span<const double> taken, const DvaRooms& rooms) const {
   const Rival& winner = rivals_[position];
   const std::span<const double> free = rooms.free_at(node);
   std::vector<double> left(free.begin(), free.end());
-  for (std::size_t j = 0; j < goods_; ++j) left[j] -= winner.demand[j];
+  for (std::size_t j = 0; j < goods_; ++j) left[j] -= taken[j];
   for (std::size_t block = (position + 1) / kBlock; block < blocks_.size(); ++block) {
     if (fits(blocks_[block].most, left) || !fits(blocks_[block].least, free)) continue;
     const std::size_t end = std::min(rivals_.size(), (block + 1) * kBlock);

@@ -26,8 +26,9 @@ class DvaRivals {
   void add(const Rival& rival);
 
   /// The highest budget among the bids of other accounts after the one at `position` that could run
-  /// on the node as it is and cannot when that one has taken its demand there; 0: there is none.
-  double highest_kept_off(std::size_t position, std::uint32_t node, const DvaRooms& rooms) const;
+  /// on the node as it is and cannot when that one has taken `taken` there; 0: there is none.
+  double highest_kept_off(std::size_t position, std::uint32_t node, std::span<const double> taken,
+                          const DvaRooms& rooms) const;
   /// The highest budget among all that could start of other accounts after the one at `position`.
   double highest_after(std::size_t position) const;
 

@@ -47,7 +47,7 @@ void Goods::add(std::string_view name) {
 
 DvaRooms::DvaRooms(const Goods& goods, std::span<const NodeRoom> nodes, double floor,
                    std::span<const std::uint32_t> by_ask)
-    : spots_(nodes.size()), largest_(goods.names.size()) {
+    : spots_(nodes.size()), largest_(goods.names.size()), weights_(goods.weights) {
   for (const NodeRoom& node : nodes) {
     for (std::size_t j = 0; j < largest_.size(); ++j)
       largest_[j] = std::max(largest_[j], amount_of(node.total, goods.names[j]));
@@ -98,6 +98,14 @@ double DvaRooms::asked(const Shelf& shelf, std::size_t place, std::span<const do
 
 double DvaRooms::asked(std::uint32_t node, std::span<const double> demand, double units) const {
   return asked(shelves_[spots_[node].shelf], spots_[node].place, demand, units);
+}
+
+std::vector<double> DvaRooms::prices_at(std::uint32_t node) const {
+  const Shelf& shelf = shelves_[spots_[node].shelf];
+  if (!shelf.prices.empty()) return shelf.prices;
+  std::vector<double> prices = weights_;
+  for (double& price : prices) price *= shelf.asks[spots_[node].place];
+  return prices;
 }
 
 // Of each shelf the first; their nodes by what they ask.

@@ -37,6 +37,8 @@ class DvaRooms {
   void take(std::uint32_t node, std::span<const double> demand);
   /// Credits per second that the node asks for `demand`, of which `units` are the billing units.
   double asked(std::uint32_t node, std::span<const double> demand, double units) const;
+  /// What the node asks for each good, credits per amount and second.
+  std::vector<double> prices_at(std::uint32_t node) const;
 
   /// What is wanted of each node.
   struct Wanted {
@@ -74,6 +76,7 @@ class DvaRooms {
   std::vector<Shelf> shelves_;
   std::vector<Spot> spots_;  ///< of each node
   std::vector<double> largest_;
+  std::vector<double> weights_;  ///< billing units of each good
 };
 
 }  // namespace market

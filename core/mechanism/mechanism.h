@@ -25,8 +25,15 @@ struct Capacity {
     Time until = 0;
     Time from = 0;  ///< 0, or any past time: already now
   };
+  /// What the nodes of some partitions hold.
+  struct Room {
+    std::vector<std::string> partitions;
+    Tres total;
+  };
   Tres total;
   std::vector<Busy> busy;
+  /// Told where there are several partitions: each one's own, then those of several that share nodes.
+  std::vector<Room> rooms{};
 };
 
 /// Whole units that a market sells of `amount`: without its planning.spare.
@@ -45,6 +52,19 @@ struct PriceList {
   /// not filled in. Empty: of a late run the rule `late` of market.conf decides.
   std::vector<std::uint32_t> contract_of;
   std::vector<ExPost> contracts;
+};
+
+/// What is known of a class of jobs, without anything of a single bid.
+struct LearnedClass {
+  /// Mean and standard deviation, each bid by its size: of unit values credits per billing-hour, of
+  /// all else seconds beyond the time limit.
+  struct Number {
+    std::string_view name;  ///< "unit value", "slack", "drop", "zero"
+    double mean = 0, deviation = 0;
+  };
+  ContractClass of;
+  std::size_t samples = 0;      ///< 0: too few, so that its types are made up
+  std::vector<Number> numbers;  ///< of the samples
 };
 
 /// What every mechanism has. One thread at a time calls it; the façade holds its lock.
@@ -74,6 +94,8 @@ class PostedPrice : public Mechanism {
   /// Replaces all that was learned of demand by what these bids, made before `now`, say: each by
   /// its size, at a unit value of value ÷ (billing units × hours) that is cut at the highest price.
   virtual void learn(const std::vector<PastBid>& bids, Time now) = 0;
+  /// The classes of jobs that prices are made for, where there are such.
+  virtual std::vector<LearnedClass> learned_classes() const { return {}; }
 };
 
 /// The mechanism that the configuration names (table.h); fails when it is none that posts prices.

@@ -40,6 +40,11 @@ class NodeChoice {
   /// Looks at one more node. True when the fewest nodes are found and no more need to be offered.
   bool offer(const FreeNode& free, bool required);
 
+  /// Tasks of the whole job, and the fewest and most nodes it can have.
+  std::uint32_t tasks() const { return tasks_; }
+  std::uint32_t least_nodes() const { return least_nodes_; }
+  std::uint32_t most_nodes() const;
+
   /// The seats on the chosen nodes, in node order; empty when the nodes offered are not enough.
   std::optional<Placement> placement() const;
 
@@ -54,7 +59,6 @@ class NodeChoice {
   bool better(std::size_t a, std::size_t b) const;
   bool enough(const std::vector<std::size_t>& chosen) const;
   std::vector<std::size_t> ranked() const;
-  std::uint32_t most_nodes() const;
   Placement seats(std::vector<std::size_t> chosen) const;
   Seat seat(const Candidate& candidate, std::uint32_t tasks,
             std::map<std::string, std::int64_t>& gres_left) const;

@@ -2,13 +2,13 @@
 #include "core/plan/node_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/plan/node_choice.h"
+#include "core/plan/place_search.h"
 
 namespace market {
 namespace {
-
-using Gres = std::map<std::string, std::int64_t>;
 
 bool is_listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -19,47 +19,6 @@ bool qualifies(const Shape& shape, const Node& node) {
   if (shape.threads_per_core != 0 && shape.threads_per_core != node.threads_per_core) return false;
   return std::all_of(shape.features.begin(), shape.features.end(),
                      [&](const std::string& feature) { return node.features.contains(feature); });
-}
-
-bool needs_sweep(const Shape& shape) {
-  return shape.all_memory || shape.mem_per_node_mb > 0 || shape.mem_per_cpu_mb > 0 ||
-         !shape.gres_per_node.empty() || !shape.gres_total.empty();
-}
-
-/// Most of each gres, and of the memory, that the seats hold at any one moment. What ends frees
-/// before what begins takes.
-struct Peak {
-  std::uint64_t mem_mb = 0;
-  Gres gres;
-};
-
-struct Event {
-  Time time = 0;
-  const Seat* seat = nullptr;
-  bool begins = false;
-};
-
-Peak peak_use(std::vector<Event> events) {
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return a.time != b.time ? a.time < b.time : a.begins < b.begins;
-  });
-  Peak now;
-  Peak peak;
-  for (const Event& event : events) {
-    const Seat& seat = *event.seat;
-    if (!event.begins) {
-      now.mem_mb -= seat.mem_mb;
-      for (const auto& [name, amount] : seat.gres) now.gres[name] -= amount;
-      continue;
-    }
-    now.mem_mb += seat.mem_mb;
-    peak.mem_mb = std::max(peak.mem_mb, now.mem_mb);
-    for (const auto& [name, amount] : seat.gres) {
-      now.gres[name] += amount;
-      peak.gres[name] = std::max(peak.gres[name], now.gres[name]);
-    }
-  }
-  return peak;
 }
 
 }  // namespace
@@ -84,29 +43,59 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
   threads_.clear();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& partition : nodes_[i].partitions) {
-      partitions_[partition].push_back(i);
+      add_member(partitions_[partition], i);
       threads_[partition].insert(nodes_[i].threads_per_core);
     }
   }
   by_node_.assign(nodes_.size(), {});
-  for (const auto& [key, booking] : bookings_) index(booking);
+  bounds_.set_nodes(nodes_);
+  CoreBounds::Span all{std::numeric_limits<Time>::max(), 0};
+  for (const auto& [key, booking] : bookings_) {
+    hold(booking);
+    all = {std::min(all.from, booking.start), std::max(all.until, booking.end)};
+  }
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) bound(node, all.from, all.until);
+}
+
+void NodePlan::add_kind(std::vector<std::uint32_t>& kinds, std::uint32_t node) const {
+  const Node& one = nodes_[node];
+  const bool is_known = std::any_of(kinds.begin(), kinds.end(), [&](std::uint32_t known) {
+    const Node& other = nodes_[known];
+    return one.cores == other.cores && one.threads_per_core == other.threads_per_core &&
+           one.mem_mb == other.mem_mb;
+  });
+  if (!is_known) kinds.push_back(node);
+}
+
+void NodePlan::add_member(Members& members, std::uint32_t node) const {
+  members.all.push_back(node);
+  add_kind(members.all_kinds, node);
+  if (!nodes_[node].usable) return;
+  members.usable.push_back(node);
+  add_kind(members.usable_kinds, node);
 }
 
 void NodePlan::prefer(const std::vector<std::uint16_t>& ranks) {
   const auto rank = [&ranks](std::uint32_t node) {
     return node < ranks.size() ? ranks[node] : std::uint16_t{0};
   };
-  for (auto& [partition, nodes] : partitions_) {
-    std::sort(nodes.begin(), nodes.end(), [&rank](std::uint32_t a, std::uint32_t b) {
-      return std::pair(rank(a), a) < std::pair(rank(b), b);
-    });
+  const auto first = [&rank](std::uint32_t a, std::uint32_t b) {
+    return std::pair(rank(a), a) < std::pair(rank(b), b);
+  };
+  for (auto& [partition, members] : partitions_) {
+    std::sort(members.all.begin(), members.all.end(), first);
+    std::sort(members.usable.begin(), members.usable.end(), first);
   }
 }
 
 void NodePlan::book(const std::string& key, Placement placement, Time start, Time end) {
-  cancel(key);
   std::erase_if(placement, [this](const Seat& seat) { return seat.node >= nodes_.size(); });
-  index(bookings_[key] = Booking{start, end, std::move(placement)});
+  Booking booking{start, end, std::move(placement)};
+  const auto [entry, is_new] = bookings_.try_emplace(key);
+  if (entry->second == booking) return;
+  if (!is_new) unindex(entry->second);
+  entry->second = std::move(booking);
+  index(entry->second);
 }
 
 void NodePlan::cancel(const std::string& key) {
@@ -129,33 +118,51 @@ void NodePlan::rename(const std::string& key, std::string new_key) {
   bookings_.insert(std::move(booking));
 }
 
+void NodePlan::hold(const Booking& booking) {
+  for (const Seat& seat : booking.placement)
+    by_node_[seat.node].insert({booking.start, booking.end, &seat, &booking.placement});
+}
+
 void NodePlan::index(const Booking& booking) {
-  for (const Seat& seat : booking.placement) {
-    by_node_[seat.node].push_back({booking.start, booking.end, &seat, &booking});
-  }
+  hold(booking);
+  for (const Seat& seat : booking.placement) bound(seat.node, booking.start, booking.end);
 }
 
 void NodePlan::unindex(const Booking& booking) {
   for (const Seat& seat : booking.placement) {
-    std::erase_if(by_node_[seat.node], [&](const Held& held) { return held.booking == &booking; });
+    by_node_[seat.node].erase(&booking.placement, booking.start);
+    bound(seat.node, booking.start, booking.end);
   }
 }
 
-std::vector<std::uint32_t> NodePlan::members(const std::string& partition) const {
-  const auto found = partitions_.find(partition);
-  return found == partitions_.end() ? std::vector<std::uint32_t>{} : found->second;
+void NodePlan::bound(std::uint32_t node, Time start, Time end) {
+  const CoreBounds::Span span = bounds_.concerned(start, end);
+  if (span.until <= span.from) return;
+  uses_.clear();
+  by_node_[node].overlapping(span.from, span.until, [this](const NodeUse::Held& held) {
+    uses_.push_back({held.start, held.end, &held.seat->cores});
+    return true;
+  });
+  bounds_.set(node, span, uses_);
+}
+
+std::vector<std::uint32_t> NodePlan::qualified(const Shape& shape,
+                                               const std::string& partition) const {
+  const auto members = partitions_.find(partition);
+  if (members == partitions_.end()) return {};
+  std::vector<std::uint32_t> nodes = members->second.all;
+  std::erase_if(nodes, [&](std::uint32_t i) { return !qualifies(shape, nodes_[i]); });
+  return nodes;
 }
 
 std::optional<Placement> NodePlan::place(const Shape& shape, const std::string& partition,
                                          Time start, Time end, const std::string& ignore) const {
-  const auto ignored = bookings_.find(ignore);
-  const Window window{start, end, ignored == bookings_.end() ? nullptr : &ignored->second};
-  return search(shape, partition, &window);
+  return PlaceSearch(*this, shape, partition, ignore).at(start, end);
 }
 
 std::optional<Placement> NodePlan::place_empty(const Shape& shape,
                                                const std::string& partition) const {
-  return search(shape, partition, nullptr);
+  return PlaceSearch(*this, shape, partition, PlaceSearch::Unusable{}).on_empty();
 }
 
 const Placement* NodePlan::held(const std::string& key, Time time) const {
@@ -166,10 +173,8 @@ const Placement* NodePlan::held(const std::string& key, Time time) const {
 }
 
 std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string& partition) const {
-  std::vector<std::uint32_t> nodes = members(partition);
-  std::erase_if(nodes, [&](std::uint32_t i) {
-    return !qualifies(shape, nodes_[i]) || !NodeChoice::holds_task(shape, nodes_[i]);
-  });
+  std::vector<std::uint32_t> nodes = qualified(shape, partition);
+  std::erase_if(nodes, [&](std::uint32_t i) { return !NodeChoice::holds_task(shape, nodes_[i]); });
   std::sort(nodes.begin(), nodes.end());
   return nodes;
 }
@@ -181,60 +186,6 @@ std::set<std::uint32_t> NodePlan::threads_per_core(const std::string& partition)
 
 bool NodePlan::fits_empty(const Shape& shape, const std::string& partition) const {
   return place_empty(shape, partition).has_value();
-}
-
-// Without a window: on the empty cluster, unusable nodes included.
-std::optional<Placement> NodePlan::search(const Shape& shape, const std::string& partition,
-                                          const Window* window) const {
-  std::vector<std::uint32_t> nodes = members(partition);
-  std::erase_if(nodes, [&](std::uint32_t i) {
-    return (window != nullptr && !nodes_[i].usable) || !qualifies(shape, nodes_[i]);
-  });
-  std::uint32_t most_tasks = 0;
-  for (const std::uint32_t i : nodes) {
-    most_tasks = std::max(
-        most_tasks, NodeChoice::tasks_on(shape, nodes_[i], nodes_[i].cores, nodes_[i].mem_mb));
-  }
-  if (most_tasks == 0) return std::nullopt;
-
-  const std::set<std::string> required(shape.req_nodes.begin(), shape.req_nodes.end());
-  NodeChoice choice(shape, most_tasks, static_cast<std::uint32_t>(required.size()));
-  FreeNode free;
-  for (const std::uint32_t i : nodes) {
-    const Node& node = nodes_[i];
-    free.index = i;
-    free.node = &node;
-    free.taken.clear();
-    free.mem_mb = node.mem_mb;
-    free.gres = node.gres;
-    if (window != nullptr && !subtract_bookings(shape, *window, free)) continue;
-    if (choice.offer(free, required.contains(node.name))) break;
-  }
-  return choice.placement();
-}
-
-// False when the node is of no use to the shape.
-bool NodePlan::subtract_bookings(const Shape& shape, const Window& window, FreeNode& free) const {
-  const bool sweep = needs_sweep(shape);
-  std::vector<Event> events;
-  for (const Held& held : by_node_[free.index]) {
-    if (!window.overlaps(held)) continue;
-    if (shape.exclusive) return false;
-    free.taken.insert(held.seat->cores);
-    if (free.taken.count() >= free.node->cores) return false;
-    if (!sweep) continue;
-    events.push_back({std::max(held.start, window.start), held.seat, true});
-    events.push_back({held.end, held.seat, false});
-  }
-  if (events.empty()) return true;
-
-  const Peak peak = peak_use(std::move(events));
-  free.mem_mb -= std::min(free.mem_mb, peak.mem_mb);
-  for (auto& [name, amount] : free.gres) {
-    const auto used = peak.gres.find(name);
-    if (used != peak.gres.end()) amount -= std::min(amount, used->second);
-  }
-  return true;
 }
 
 }  // namespace market

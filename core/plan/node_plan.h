@@ -10,50 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/core_bounds.h"
+#include "core/plan/node.h"
+#include "core/plan/node_use.h"
 #include "core/words/bid.h"
 
 namespace market {
-
-/// A set of core numbers of one node.
-class CoreSet {
- public:
-  CoreSet() = default;
-  static CoreSet first(std::uint32_t count);
-  static CoreSet from_words(const std::uint64_t* words, std::size_t count);
-  const std::vector<std::uint64_t>& words() const { return words_; }
-  std::uint32_t count() const;
-  bool contains(std::uint32_t core) const;
-  void clear() { words_.clear(); }
-  void insert(std::uint32_t core);
-  void insert(const CoreSet& other);
-  bool overlaps(const CoreSet& other) const;
-  bool operator==(const CoreSet& other) const = default;
-
- private:
-  std::vector<std::uint64_t> words_;
-};
-
-struct Node {
-  std::string name;
-  std::uint32_t cores = 1;
-  std::uint32_t threads_per_core = 1;
-  std::uint64_t mem_mb = 0;                  ///< 0: memory is not consumable, any amount fits
-  std::map<std::string, std::int64_t> gres;  ///< "gpu:a100" → 4
-  std::set<std::string> features;
-  std::set<std::string> partitions;
-  bool usable = true;  ///< up and not drained
-};
-
-/// One node's part of a booking.
-struct Seat {
-  std::uint32_t node = 0;  ///< index into the nodes
-  CoreSet cores;
-  std::uint64_t mem_mb = 0;
-  std::map<std::string, std::int64_t> gres;
-};
-using Placement = std::vector<Seat>;
-
-struct FreeNode;
 
 class NodePlan {
  public:
@@ -66,6 +28,8 @@ class NodePlan {
 
   /// Nodes and their order; bookings on nodes that disappear are dropped, others are kept by name.
   void set_nodes(std::vector<Node> nodes);
+  /// Nothing is asked of times before `now` any more. Searches are fast from the first call on.
+  void forget_before(Time now) { bounds_.forget_before(now); }
   /// Nodes of a lower rank are taken first, those of the same one in node order; until the next
   /// set_nodes(). `ranks` by node; those that are missing are 0.
   void prefer(const std::vector<std::uint16_t>& ranks);
@@ -83,8 +47,8 @@ class NodePlan {
 
   /// Cores (then memory and gres) free over the whole of [start, end) for `shape` in `partition`;
   /// bookings with key `ignore` count as free. The same cores are held for the whole time, as Slurm
-  /// does. Fewest nodes first, ties by prefer(), then by node order. Empty when it does not fit. Cost: linear in the
-  /// bookings that overlap, on the nodes looked at.
+  /// does. Fewest nodes first, ties by prefer(), then by node order. Empty when it does not fit. Who tries several
+  /// windows uses a PlaceSearch.
   std::optional<Placement> place(const Shape& shape, const std::string& partition, Time start,
                                  Time end, const std::string& ignore = {}) const;
 
@@ -94,6 +58,9 @@ class NodePlan {
   /// The nodes of `partition` that could hold a task of `shape` if they were empty, by index.
   std::vector<std::uint32_t> able(const Shape& shape, const std::string& partition) const;
 
+  /// The nodes of `partition` that features and the like let `shape` have, in the order in which they are taken.
+  std::vector<std::uint32_t> qualified(const Shape& shape, const std::string& partition) const;
+
   /// The numbers of threads per core that nodes of `partition` have.
   std::set<std::uint32_t> threads_per_core(const std::string& partition) const;
 
@@ -102,41 +69,36 @@ class NodePlan {
   bool fits_empty(const Shape& shape, const std::string& partition) const;
 
  private:
+  friend class PlaceSearch;
+
   struct Booking {
     Time start = 0;
     Time end = 0;
     Placement placement;
-  };
-  /// A seat of a booking as the index by node keeps it: times beside the pointer, so that most need
-  /// no look at the booking.
-  struct Held {
-    Time start = 0;
-    Time end = 0;
-    const Seat* seat = nullptr;
-    const Booking* booking = nullptr;
-  };
-  struct Window {
-    Time start = 0;
-    Time end = 0;
-    const Booking* ignore = nullptr;
-    bool overlaps(const Held& held) const {
-      return held.start < end && held.end > start && held.booking != ignore;
-    }
+    bool operator==(const Booking& other) const = default;
   };
 
+  /// Node indices, in the order in which they are taken.
+  struct Members {
+    std::vector<std::uint32_t> all, usable;
+    /// One of each number of cores, threads and size of memory.
+    std::vector<std::uint32_t> all_kinds, usable_kinds;
+  };
+
+  void add_kind(std::vector<std::uint32_t>& kinds, std::uint32_t node) const;
+  void add_member(Members& members, std::uint32_t node) const;
+  void hold(const Booking& booking);
   void index(const Booking& booking);
   void unindex(const Booking& booking);
-  std::vector<std::uint32_t> members(const std::string& partition) const;
-  std::optional<Placement> search(const Shape& shape, const std::string& partition,
-                                  const Window* window) const;
-  bool subtract_bookings(const Shape& shape, const Window& window, FreeNode& free) const;
+  void bound(std::uint32_t node, Time start, Time end);
 
   std::vector<Node> nodes_;
-  std::map<std::string, std::vector<std::uint32_t>, std::less<>>
-      partitions_;  ///< node indices in the order in which they are taken
+  std::map<std::string, Members, std::less<>> partitions_;
   std::map<std::string, std::set<std::uint32_t>, std::less<>> threads_;  ///< by partition
   std::map<std::string, Booking> bookings_;
-  std::vector<std::vector<Held>> by_node_;
+  std::vector<NodeUse> by_node_;
+  CoreBounds bounds_;
+  std::vector<CoreBounds::Use> uses_;  // while bound() gathers them
 };
 
 }  // namespace market

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the simulated Slurm shows the market, and how it obeys.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/sim/market_slurm.h"
@@ -8,9 +10,13 @@ namespace market::sim {
 
 void MarketSlurm::tell_cluster() {
   std::vector<market_node_t> nodes;
+  std::vector<std::string> gres;
+  for (const MachineNode& node : input_.machine.nodes)
+    gres.push_back(node.gpus == 0 ? "" : fmt::format("gpu:{}", node.gpus));
   for (std::size_t i = 0; i < input_.machine.nodes.size(); ++i) {
     const MachineNode& node = input_.machine.nodes[i];
-    nodes.push_back({node.name.c_str(), node.cores, 1, node.mem_mb, "", "", open_[i] != 0});
+    nodes.push_back(
+        {node.name.c_str(), node.cores, 1, node.mem_mb, gres[i].c_str(), "", open_[i] != 0});
   }
   std::vector<market_partition_t> partitions;
   for (std::size_t i = 0; i < input_.machine.partitions.size(); ++i) {
@@ -47,8 +53,8 @@ void MarketSlurm::view(std::uint32_t id, const Live& job, market_job_t& seen) {
   seen.held = job.held;
   seen.held_by_site = job.held;
   if (job.state == MARKET_JOB_PENDING && market_.wants_count(id, job.note)) {
-    seen.counted_cpus = asked.need.cores;
-    seen.counted_nodes = 1;
+    seen.counted_cpus = job.need.cores;
+    seen.counted_nodes = std::max(job.need.nodes, 1U);
   }
   seen.submit = asked.submit;
   seen.begin = asked.eligible > asked.submit ? asked.eligible : 0;
@@ -64,7 +70,7 @@ void MarketSlurm::view(std::uint32_t id, const Live& job, market_job_t& seen) {
   seen.state_desc = job.reason.c_str();
   seen.resv_name = job.reservation.c_str();
   seen.tres_req = seen.tres_alloc = job.tres.c_str();
-  seen.size = size_of(asked.need);
+  seen.size = size_of(job.need);
   seen.size.req_nodes = job.required.c_str();
   seen.size.max_nodes = job.max_nodes;
   seen.alloc_count = static_cast<std::uint32_t>(job.cores.nodes.size());
@@ -137,6 +143,14 @@ void MarketSlurm::bind(const market_order_t& order, Live& job) {
   market_.order_failed(order, "no such reservation", now_);
 }
 
+// As update_job() leaves its record (plugin/resize.c).
+void MarketSlurm::resize(const market_order_t& order, Live& job) {
+  if (order.cpus > 0) job.need.cores = order.cpus;
+  if (order.mem_per_node_mb > 0) job.need.mem_node_mb = order.mem_per_node_mb;
+  if (order.time_limit_min > 0) job.limit_min = order.time_limit_min;
+  job.tres = tres_of(job.need);
+}
+
 void MarketSlurm::unreserve(const std::string& name) {
   reservations_.erase(name);
   for (auto& [id, job] : live_) {
@@ -171,6 +185,7 @@ void MarketSlurm::obey(const market_order_t& order) {
       if (order.kind == MARKET_AWARD) job.held = false;
       job.required = order.text;
       job.max_nodes = order.number;
+      resize(order, job);
       break;
     case MARKET_RELEASE:
       job.held = false;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/market/malleable_texts.h"
+
 namespace market::sim {
 namespace {
 
@@ -24,13 +26,22 @@ std::int64_t all_cores(const Machine& machine) {
 
 }  // namespace
 
-market_size_t MarketSlurm::size_of(const Need& need) {
+market_size_t MarketSlurm::size_of(const Need& need) const {
   market_size_t size{};
+  size.min_nodes = size.max_nodes = need.nodes;
+  if (need.gpus_per_node > 0) size.tres_per_node = gpu_texts_[need.gpus_per_node].c_str();
   size.min_cpus = size.tasks = need.cores;
   size.mem_per_node_mb = need.mem_node_mb;
   size.mem_per_cpu_mb = need.mem_core_mb;
   size.memory_named = need.mem_node_mb > 0 || need.mem_core_mb > 0;
   return size;
+}
+
+std::string MarketSlurm::tres_of(const Need& need) const {
+  std::string text = fmt::format("cpu={0},mem={1}M,node={2},billing={0}", need.cores,
+                                 need.total_mem_mb(), std::max(need.nodes, 1U));
+  if (need.gpus_per_node > 0) text += fmt::format(",gres/gpu={}", need.gpus_per_node * need.nodes);
+  return text;
 }
 
 MarketSlurm::MarketSlurm(Input input, Books& books)
@@ -46,6 +57,10 @@ MarketSlurm::MarketSlurm(Input input, Books& books)
       busy_(input_.machine),
       open_(input_.machine.nodes.size(), 1),
       free_(all_cores(input_.machine)) {
+  std::uint32_t most_gpus = 0;
+  for (const MachineNode& node : input_.machine.nodes) most_gpus = std::max(most_gpus, node.gpus);
+  for (std::uint32_t gpus = 0; gpus <= most_gpus; ++gpus)
+    gpu_texts_.push_back(gpus == 0 ? "" : fmt::format("gres:gpu:{}", gpus));
   const std::vector<MarketSettings> markets = input_.config.all_markets();
   nobody_overtakes_ = std::any_of(markets.begin(), markets.end(),
                                   [](const auto& market) { return market.mechanism == "fifo"; });
@@ -84,6 +99,7 @@ bool MarketSlurm::run(const RunOptions& options,
     const Time next = next_event(options);
     if (next == kNever) {
       take_back_rest();
+      settle_rests();
       break;
     }
     if (options.until != 0 && next > options.until) break;
@@ -106,6 +122,21 @@ bool MarketSlurm::run(const RunOptions& options,
 // The users of jobs for which nothing is to come give up.
 void MarketSlurm::take_back_rest() {
   while (!live_.empty()) end(live_.begin(), MARKET_JOB_CANCELLED);
+}
+
+// Nobody buys any more what waits for its resale.
+void MarketSlurm::settle_rests() {
+  const Time last = now_;
+  Time over = now_;
+  for (const ledger::Rest& rest : market_.site().resales.waiting())
+    over = std::max(over, rest.segment.promised_end);
+  if (over > last) {
+    keeper_.round(now_);
+    now_ = over;
+    pass();
+    keeper_.round(now_);
+  }
+  now_ = last;
 }
 
 void MarketSlurm::end_runs() {
@@ -221,6 +252,33 @@ void MarketSlurm::submit_jobs() {
     submit(static_cast<JobIndex>(next_submission_++));
 }
 
+// Elsewhere it is a job of the log's size.
+bool MarketSlurm::is_sized(const SimJob& job) {
+  const auto& bid = input_.valuations[job.trace].by_rate;
+  const Site& site = market_.site();
+  return bid && !bid->workload.empty() && !site.observes &&
+         site.exchange_of(input_.machine.partitions[job.need.partition].name).awards_nodes();
+}
+
+namespace {
+
+// The smallest size, on one node.
+Need least_of(Need need, const Malleable& sizes) {
+  const auto least = [&](const char* name) {
+    const auto part = sizes.parts.find(name);
+    return part == sizes.parts.end() ? 0 : part->second.least;
+  };
+  need.nodes = 1;
+  if (least("cpu") > 0) need.cores = static_cast<std::uint32_t>(least("cpu"));
+  if (least("mem") > 0) {
+    need.mem_node_mb = static_cast<std::uint64_t>(least("mem"));
+    need.mem_core_mb = 0;
+  }
+  return need;
+}
+
+}  // namespace
+
 void MarketSlurm::submit(JobIndex index) {
   const SimJob& job = input_.jobs[index];
   const Valuation& valuation = input_.valuations[job.trace];
@@ -229,12 +287,22 @@ void MarketSlurm::submit(JobIndex index) {
   const std::string worth = valuation.worth.to_string();
   const std::string value =
       fmt::format("{}:{}:{}", worth, clock_text(valuation.drop), clock_text(valuation.zero));
+  const std::string rate = valuation.by_rate ? valuation.by_rate->rate.to_string() : "";
   const char* const own[] = {account.c_str()};
   Live made;
   made.index = index;
+  made.need = job.need;
   made.limit_min = static_cast<std::uint32_t>((job.limit + 59) / 60);
   market_submission_t asked{};
-  asked.size = size_of(job.need);
+  if (is_sized(job)) {
+    made.sizes = *parse_malleable(valuation.by_rate->workload, valuation.by_rate->range);
+    made.need = least_of(job.need, *made.sizes);
+    made.limit_min = 0;
+    asked.workload = valuation.by_rate->workload.c_str();
+    asked.malleable = valuation.by_rate->range.c_str();
+  }
+  made.max_nodes = made.need.nodes;
+  asked.size = size_of(made.need);
   asked.uid = 1000 + job.user;
   asked.account = account.c_str();
   asked.own = {own, 1};
@@ -242,8 +310,13 @@ void MarketSlurm::submit(JobIndex index) {
   asked.time_limit_min = made.limit_min;
   asked.begin = job.eligible > now_ ? job.eligible : 0;
   asked.deadline = valuation.deadline;
-  asked.budget = valuation.is_sigmoid() ? nullptr : worth.c_str();
-  asked.value = valuation.is_sigmoid() ? value.c_str() : nullptr;
+  const bool by_rate = valuation.by_rate && market_.site().exchange_of(partition).takes_rates();
+  if (by_rate) {
+    asked.budget_rate = rate.c_str();
+  } else {
+    (valuation.is_sigmoid() ? asked.value : asked.budget) =
+        valuation.is_sigmoid() ? value.c_str() : worth.c_str();
+  }
   moved_ = now_;
   const bool observes = market_.site().observes;
   const Answer answer = observes ? market_.observe(asked, now_) : market_.submit(asked, now_);
@@ -255,10 +328,10 @@ void MarketSlurm::submit(JobIndex index) {
     ++ended_;
     return decide(Decision::Kind::kRefuse, index, answer.text);
   }
+  if (answer.time_limit_min > 0) made.limit_min = answer.time_limit_min;
   made.held = answer.verdict == MARKET_WAITING;
   made.note = answer.note;
-  made.tres =
-      fmt::format("cpu={0},mem={1}M,node=1,billing={0}", job.need.cores, job.need.total_mem_mb());
+  made.tres = tres_of(made.need);
   records_[index].state = JobState::kWaiting;
   watch_deadline(id, made);
   if (job.eligible > now_) wakes_.insert(job.eligible);

@@ -18,6 +18,7 @@
 #include "core/sim/sim_job.h"
 #include "core/sim/valuation_models.h"
 #include "core/sim/virtual_slurm.h"
+#include "core/words/malleable.h"
 
 namespace market::sim {
 
@@ -43,7 +44,7 @@ class MarketSlurm {
   };
   static constexpr const char* kCluster = "cluster";
 
-  /// All that is referred to outlives it. Jobs are placed by cores and memory. Where all markets of the
+  /// All that is referred to outlives it. Where all markets of the
   /// settings observe, Slurm starts jobs as without a market, which follows them.
   MarketSlurm(Input input, Books& books);
 
@@ -51,6 +52,8 @@ class MarketSlurm {
   bool run(const RunOptions& options, const std::function<void(const Decision&)>& decided = {});
   const std::vector<JobRecord>& records() const { return records_; }
   /// What the market wrote as errors into its log, and orders that it gave and could not be obeyed.
+  /// What the market knows of its jobs and nodes.
+  Market& market() { return market_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
   std::size_t refused_orders() const { return refused_orders_; }
 
@@ -60,6 +63,8 @@ class MarketSlurm {
     int state = MARKET_JOB_PENDING;
     bool held = false;
     std::uint32_t priority = 0, restart = 0, limit_min = 1;
+    Need need;                       // with each award anew where the market decides the size
+    std::optional<Malleable> sizes;  // of such a job
     Time start = 0;
     std::string note, reason, reservation, tres;
     std::string required;         // nodes, a comma list
@@ -83,6 +88,7 @@ class MarketSlurm {
   // market_slurm.cc: what happens when
   Time next_event(const RunOptions& options) const;
   void take_back_rest();
+  void settle_rests();
   void end_runs();
   void drop_late();
   void change_nodes(const std::vector<NodeEvent>& events);
@@ -91,7 +97,9 @@ class MarketSlurm {
   void watch_deadline(std::uint32_t id, const Live& job);
   void end(LiveJobs::iterator job, int state);
   void decide(Decision::Kind kind, JobIndex job, std::string text, const CoreSet* cores = nullptr);
-  static market_size_t size_of(const Need& need);
+  bool is_sized(const SimJob& job);
+  std::string tres_of(const Need& need) const;
+  market_size_t size_of(const Need& need) const;
   const SimJob& sim_job(std::uint32_t id) const { return input_.jobs[id - 1]; }
   Time limit_of(const Live& job) const { return Time{60} * job.limit_min; }
 
@@ -102,6 +110,7 @@ class MarketSlurm {
   void obey(const market_order_t& order);
   bool reserve(const market_order_t& order);
   void bind(const market_order_t& order, Live& job);
+  void resize(const market_order_t& order, Live& job);
   void unreserve(const std::string& name);
   CoreSet cores_of(const market_order_t& order) const;
 
@@ -110,12 +119,14 @@ class MarketSlurm {
   bool start_inside(std::uint32_t id, Live& job);
   bool start_outside(std::uint32_t id, Live& job);
   bool may_use(const Live& job, std::uint32_t node) const;
+  Time run_of(std::uint32_t id, const Live& job) const;
   void start(std::uint32_t id, Live& job, CoreSet cores);
-  CoreSet place_for(const Live& job, std::uint32_t id, const CoreMap& taken) const;
-  void find_shadow(std::uint32_t id, const Live& head, Time& shadow, std::int64_t& spare) const;
-  Time memory_shadow(std::uint32_t id, const Live& head) const;
+  CoreSet place_for(const Live& job, const CoreMap& taken) const;
+  void find_shadow(const Live& head, Time& shadow, std::int64_t& spare) const;
+  Time room_shadow(const Live& head) const;
 
   Input input_;
+  std::vector<std::string> gpu_texts_;  // what a job asks for that many GPUs of a node with
   std::vector<std::string> complaints_;
   Market market_;
   BooksKeeper keeper_;

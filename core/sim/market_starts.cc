@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the simulated Slurm starts: bound jobs inside their reservations, others by priority around them.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/sim/market_slurm.h"
@@ -13,17 +14,28 @@ constexpr Time kNever = std::numeric_limits<Time>::max();
 
 }  // namespace
 
+// The log's, or what its work takes in the size that it has (eq. 3 of the paper of dva).
+Time MarketSlurm::run_of(std::uint32_t id, const Live& job) const {
+  if (!job.sizes) return sim_job(id).run;
+  double seconds = 0;
+  for (const auto& [name, part] : job.sizes->parts)
+    seconds +=
+        part.work / static_cast<double>(name == "cpu" ? job.need.cores : job.need.mem_node_mb);
+  return std::min(static_cast<Time>(std::ceil(seconds - 1e-6)), limit_of(job));
+}
+
 void MarketSlurm::start(std::uint32_t id, Live& job, CoreSet cores) {
   job.cores = std::move(cores);
   busy_.add(job.cores);
-  free_ -= sim_job(id).need.cores;
+  free_ -= job.need.cores;
   job.state = MARKET_JOB_RUNNING;
   job.start = now_;
-  ends_.push({now_ + sim_job(id).run + input_.cleanup, id, job.restart});
+  ends_.push({now_ + run_of(id, job) + input_.cleanup, id, job.restart});
   wakes_.insert(now_ + 1);
   moved_ = now_;
   records_[job.index].state = JobState::kRunning;
   records_[job.index].start = now_;
+  records_[job.index].cores = job.need.cores;
   decide(Decision::Kind::kStart, job.index, "", &job.cores);
 }
 
@@ -32,7 +44,7 @@ bool MarketSlurm::start_inside(std::uint32_t id, Live& job) {
   if (found == reservations_.end()) return false;
   const Reservation& inside = found->second;
   if (inside.start > now_ || inside.end < now_ + limit_of(job)) return false;
-  CoreSet cores = busy_.choose(sim_job(id).need, open_, &inside.cores);
+  CoreSet cores = busy_.choose(job.need, open_, &inside.cores);
   if (cores.empty()) return false;
   start(id, job, std::move(cores));
   return true;
@@ -45,11 +57,11 @@ bool MarketSlurm::may_use(const Live& job, std::uint32_t node) const {
 }
 
 // Empty when there is none.
-CoreSet MarketSlurm::place_for(const Live& job, std::uint32_t id, const CoreMap& taken) const {
+CoreSet MarketSlurm::place_for(const Live& job, const CoreMap& taken) const {
   std::vector<char> members(open_.size(), 0);
-  for (const std::uint32_t node : input_.machine.partitions[sim_job(id).need.partition].nodes)
+  for (const std::uint32_t node : input_.machine.partitions[job.need.partition].nodes)
     members[node] = may_use(job, node) ? open_[node] : 0;
-  return taken.choose(sim_job(id).need, members, nullptr);
+  return taken.choose(job.need, members, nullptr);
 }
 
 bool MarketSlurm::start_outside(std::uint32_t id, Live& job) {
@@ -58,14 +70,14 @@ bool MarketSlurm::start_outside(std::uint32_t id, Live& job) {
   for (const auto& [name, reservation] : reservations_) {
     if (reservation.start < until && reservation.end > now_) taken.add(reservation.cores);
   }
-  CoreSet cores = place_for(job, id, taken);
+  CoreSet cores = place_for(job, taken);
   if (cores.empty()) return false;
   start(id, job, std::move(cores));
   return true;
 }
 
-// When the first job in the queue has its memory too, by the limits of what runs.
-Time MarketSlurm::memory_shadow(std::uint32_t head_id, const Live& head) const {
+// When the first job in the queue has its nodes, memory and GPUs too, by the limits of what runs.
+Time MarketSlurm::room_shadow(const Live& head) const {
   std::multimap<Time, const Live*> ends;
   for (const auto& [id, job] : live_) {
     if (job.state == MARKET_JOB_RUNNING) ends.emplace(job.start + limit_of(job), &job);
@@ -73,21 +85,20 @@ Time MarketSlurm::memory_shadow(std::uint32_t head_id, const Live& head) const {
   CoreMap taken = busy_;
   for (const auto& [end, job] : ends) {
     taken.remove(job->cores);
-    if (!place_for(head, head_id, taken).empty()) return end;
+    if (!place_for(head, taken).empty()) return end;
   }
   return now_;
 }
 
 // When the first job in the queue can start by the limits of what runs, and how many cores it will not
-// need then: none where it is short of memory, which those who overtake could take from it.
-void MarketSlurm::find_shadow(std::uint32_t head_id, const Live& head, Time& shadow,
-                              std::int64_t& spare) const {
+// need then: none where it is short of anything else, which those who overtake could take from it.
+void MarketSlurm::find_shadow(const Live& head, Time& shadow, std::int64_t& spare) const {
   std::multimap<Time, std::int64_t> ends;
   for (const auto& [id, job] : live_) {
     if (job.state == MARKET_JOB_RUNNING)
-      ends.emplace(job.start + limit_of(job), std::int64_t{sim_job(id).need.cores});
+      ends.emplace(job.start + limit_of(job), std::int64_t{job.need.cores});
   }
-  const std::int64_t wanted = input_.jobs[head.index].need.cores;
+  const std::int64_t wanted = head.need.cores;
   std::int64_t free = free_;
   shadow = now_;
   for (const auto& [end, cores] : ends) {
@@ -96,11 +107,10 @@ void MarketSlurm::find_shadow(std::uint32_t head_id, const Live& head, Time& sha
     shadow = end;
   }
   spare = std::max<std::int64_t>(free - wanted, 0);
-  const Need& need = sim_job(head_id).need;
-  if (need.mem_node_mb == 0 && need.mem_core_mb == 0) return;
-  const Time with_memory = memory_shadow(head_id, head);
-  if (with_memory > shadow) {
-    shadow = with_memory;
+  if (head.need.is_plain()) return;
+  const Time with_room = room_shadow(head);
+  if (with_room > shadow) {
+    shadow = with_room;
     spare = 0;
   }
 }
@@ -127,7 +137,7 @@ void MarketSlurm::schedule() {
   std::int64_t spare = 0;
   for (const Queued& entry : queue) {
     if (free_ == 0) return;
-    const std::int64_t cores = sim_job(entry.id).need.cores;
+    const std::int64_t cores = entry.job->need.cores;
     const bool delays = shadow != kNever && now_ + limit_of(*entry.job) > shadow;
     if (delays && cores > spare) continue;
     if (cores <= free_ && start_outside(entry.id, *entry.job)) {
@@ -135,7 +145,7 @@ void MarketSlurm::schedule() {
     } else if (nobody_overtakes_) {
       return;
     } else if (shadow == kNever) {
-      find_shadow(entry.id, *entry.job, shadow, spare);
+      find_shadow(*entry.job, shadow, spare);
     }
   }
 }

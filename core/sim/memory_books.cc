@@ -140,8 +140,18 @@ std::vector<Outcome> MemoryBooks::apply(const std::vector<ledger::Operation>& op
     Outcome operator()(const ledger::RecordBid& bid) { return books.record(bid); }
     Outcome operator()(const ledger::ForgetBid& bid) { return books.forget(bid); }
     Outcome operator()(const ledger::ObserveRun& run) { return books.observe(run); }
+    Outcome operator()(const ledger::OfferRest& offer) {
+      return books.set_lien(offer.rest.segment);
+    }
+    Outcome operator()(const ledger::CountSale& sale) { return books.count_sale(sale); }
     /// In a simulation owners ask what market.conf says.
     Outcome operator()(const ledger::PostAsk&) { return Outcome::kRefused; }
+    /// Jobs of logs have no names to learn utilities by.
+    Outcome operator()(const ledger::RecordUtility&) { return Outcome::kRefused; }
+    Outcome operator()(const ledger::ForgetUtility&) { return Outcome::kRefused; }
+    /// And nobody has a pot.
+    Outcome operator()(const ledger::ChangePots&) { return Outcome::kRefused; }
+    Outcome operator()(const ledger::SendCredits&) { return Outcome::kRefused; }
   };
   std::vector<Outcome> outcomes;
   outcomes.reserve(operations.size());
@@ -156,7 +166,7 @@ Outcome MemoryBooks::set_lien(const Segment& segment) {
   if (!account) return Outcome::kNoAccount;
   Run* known = find_run(segment.key);
   if (known != nullptr && known->status == Status::kSettled && known->charged != kNothing)
-    return Outcome::kAlreadyDone;
+    return Outcome::kPaid;
   const bool same_account = known != nullptr && known->lien && known->lien->account == *account;
   const Money old = same_account ? known->lien->amount : kNothing;
   if (same_account && old == segment.quoted) return Outcome::kAlreadyDone;
@@ -178,6 +188,18 @@ Outcome MemoryBooks::set_lien(const Segment& segment) {
   run.lien = Lien{*account, amount};
   change_liens(*account, amount);
   return Outcome::kDone;
+}
+
+Outcome MemoryBooks::count_sale(const ledger::CountSale& sale) {
+  Outcome outcome = Outcome::kAlreadyDone;
+  for (const ledger::CountSale::Part& part : sale.parts) {
+    Run* rest = find_run(part.rest);
+    if (rest == nullptr || !rest->lien) continue;
+    Segment less = *rest->details;
+    less.quoted = rest->lien->amount - std::min(part.resold.amount, rest->lien->amount);
+    outcome = set_lien(less);
+  }
+  return outcome;
 }
 
 Outcome MemoryBooks::settle(const ledger::Settle& settle, Time now) {

@@ -79,6 +79,7 @@ class MemoryBooks : public Books {
   void drop_lien(Run& run);
   ledger::AccountInfo info_of(AccountIndex account) const;
   ledger::Outcome set_lien(const ledger::Segment& segment);
+  ledger::Outcome count_sale(const ledger::CountSale& sale);
   ledger::Outcome settle(const ledger::Settle& settle, Time now);
   ledger::Outcome void_lien(const ledger::VoidLien& operation, Time now);
   ledger::Outcome record(const ledger::RecordBid& record);

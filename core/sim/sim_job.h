@@ -32,7 +32,13 @@ struct JobRecord {
   Time start = 0, end = 0;  ///< of the last run
   std::uint32_t restarts = 0;
   JobState state = JobState::kComing;
+  std::uint32_t cores = 0;  ///< that it ran on; 0: as many as it asked for
 };
+
+/// Those of its last run, or those that it asks for.
+inline std::uint32_t cores_of(const SimJob& job, const JobRecord& record) {
+  return record.cores > 0 ? record.cores : job.need.cores;
+}
 
 struct PlanOptions {
   std::size_t first = 0;  ///< only so many jobs; 0: all

@@ -103,9 +103,10 @@ Summary summarize(const Machine& machine, const std::vector<SimJob>& jobs,
     summary.last_end = std::max(summary.last_end, record.end);
     summary.served_value += value_at(job, valuation, record.end);
     summary.late += valuation.deadline != 0 && record.end > valuation.deadline ? 1 : 0;
-    used += static_cast<double>(record.end - record.start) * job.need.cores;
+    used += static_cast<double>(record.end - record.start) * cores_of(job, record);
     waits.push_back(static_cast<double>(record.start - job.eligible));
-    slowdowns.push_back(bounded_slowdown(waits.back(), static_cast<double>(job.run)));
+    slowdowns.push_back(
+        bounded_slowdown(waits.back(), static_cast<double>(record.end - record.start)));
     User& user = users[job.user];
     user.slowdown += slowdowns.back();
     ++user.jobs;

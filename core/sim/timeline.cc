@@ -78,7 +78,7 @@ void count(const SimJob& job, const JobRecord& record, const Valuation& valuatio
   ++figures.completed;
   figures.served += value_at(job, valuation, record.end);
   figures.late += valuation.deadline != 0 && record.end > valuation.deadline ? 1 : 0;
-  figures.core_seconds += static_cast<double>(record.end - record.start) * job.need.cores;
+  figures.core_seconds += static_cast<double>(record.end - record.start) * cores_of(job, record);
   const std::int64_t wait = record.start - job.eligible;
   figures.wait += static_cast<double>(wait);
   const auto place = std::lower_bound(kWaitClasses.begin(), kWaitClasses.end(), wait);
@@ -93,7 +93,7 @@ void add_spans(const SimJob& job, const JobRecord& record, Money charged, const 
     sums.waiting.add(job.eligible, began ? record.start : timeline.end(), job.need.cores);
   if (!began) return;
   const Time end = is_running ? timeline.end() : record.end;
-  sums.busy.add(record.start, end, job.need.cores);
+  sums.busy.add(record.start, end, cores_of(job, record));
   // What took no time was paid in its second.
   const Time paid_end = std::max(end, record.start + 1);
   sums.paid.add(record.start, paid_end,

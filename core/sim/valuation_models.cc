@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/market/malleable_texts.h"
 #include "core/sim/line_reader.h"
 #include "core/sim/sacct_fields.h"
 #include "core/util/draws.h"
@@ -43,6 +44,10 @@ std::optional<std::vector<double>> arguments_of(std::string_view text, std::stri
     if (comma == std::string_view::npos) return numbers;
     at = comma + 1;
   }
+}
+
+std::int64_t limit_of(const TraceJob& job) {
+  return std::max<std::int64_t>(job.limit > 0 ? job.limit : job.run, 1);
 }
 
 Time seconds_of(double count, std::int64_t limit) {
@@ -124,7 +129,7 @@ std::vector<Valuation> value_jobs(const Workload& workload, const ValuationModel
   std::vector<Valuation> valuations;
   valuations.reserve(workload.jobs.size());
   for (const TraceJob& job : workload.jobs) {
-    const std::int64_t limit = std::max<std::int64_t>(job.limit > 0 ? job.limit : job.run, 1);
+    const std::int64_t limit = limit_of(job);
     Valuation made;
     const double hours = static_cast<double>(job.cores) * static_cast<double>(limit) / 3600;
     made.worth = Money::from_credits(std::min(value.draw(worths) * hours, kLargest)).value();
@@ -141,11 +146,54 @@ std::vector<Valuation> value_jobs(const Workload& workload, const ValuationModel
 
 namespace {
 
+std::string parse_deadline(std::string_view text, Valuation& valuation) {
+  const auto deadline = sacct::parse_time(text);
+  if (!deadline) return "a deadline that cannot be read";
+  valuation.deadline = *deadline;
+  return "";
+}
+
+/// Seconds that the work takes at the smallest size, of which the job asks for what has no range.
+double longest_of(const TraceJob& job, const Malleable& sizes) {
+  double seconds = 0;
+  for (const auto& [name, part] : sizes.parts) {
+    const double asked = name == "cpu" ? job.cores : static_cast<double>(job.mem_node_mb);
+    const double least = part.most > 0 ? static_cast<double>(part.least) : asked;
+    seconds += least > 0 ? part.work / least : 0;
+  }
+  return std::min(seconds, kLongest);
+}
+
+/// "RATE;WORKLOAD;RANGE[;DEADLINE]"
+std::string parse_rate_bid(std::string_view text, const TraceJob& job, Valuation& valuation) {
+  std::vector<std::string_view> fields;
+  for (std::size_t at = 0; at != text.npos;) {
+    const std::size_t end = text.find(';', at);
+    fields.push_back(text.substr(at, end - at));
+    at = end == text.npos ? end : end + 1;
+  }
+  if (fields.size() < 3 || fields.size() > 4) return "not RATE;WORKLOAD;RANGE[;DEADLINE]";
+  const auto rate = Money::parse(fields[0]);
+  if (!rate || *rate <= Money()) return "a rate that cannot be read";
+  double seconds = static_cast<double>(limit_of(job));
+  if (!fields[1].empty() || !fields[2].empty()) {
+    const auto sizes = parse_malleable(fields[1], fields[2]);
+    if (!sizes) return "a workload or range that cannot be read";
+    seconds = longest_of(job, *sizes);
+  }
+  const double most = rate->credits() * seconds / 3600;
+  valuation.worth = Money::from_credits(std::min(most, kLargest)).value();
+  valuation.by_rate = std::make_shared<const RateBid>(
+      RateBid{*rate, std::string(fields[1]), std::string(fields[2])});
+  return fields.size() < 4 || fields[3].empty() ? "" : parse_deadline(fields[3], valuation);
+}
+
 /// What is wrong with the line behind the job's name; "" when `valuation` is what it says.
-std::string parse_valuation(std::string_view text, Valuation& valuation) {
+std::string parse_valuation(std::string_view text, const TraceJob& job, Valuation& valuation) {
   const std::size_t comma = text.find(',');
   const std::string_view worth = text.substr(0, comma);
   valuation = {};
+  if (text.find(';') != std::string_view::npos) return parse_rate_bid(text, job, valuation);
   if (worth.find(':') != std::string_view::npos) {
     const auto sigmoid = Sigmoid::parse(worth);
     if (!sigmoid || comma != std::string_view::npos) return "a value that cannot be read";
@@ -158,10 +206,7 @@ std::string parse_valuation(std::string_view text, Valuation& valuation) {
   if (!budget) return "a budget that cannot be read";
   valuation.worth = *budget;
   if (comma == std::string_view::npos || comma + 1 == text.size()) return "";
-  const auto deadline = sacct::parse_time(text.substr(comma + 1));
-  if (!deadline) return "a deadline that cannot be read";
-  valuation.deadline = *deadline;
-  return "";
+  return parse_deadline(text.substr(comma + 1), valuation);
 }
 
 }  // namespace
@@ -176,10 +221,11 @@ Result<void> read_valuations(const std::string& path, const Workload& workload,
     if (line->empty() || line->front() == '#') continue;
     const std::size_t comma = line->find(',');
     const auto place = places.find(std::string(line->substr(0, comma)));
+    const TraceJob job = place == places.end() ? TraceJob{} : workload.jobs[place->second];
     Valuation valuation;
     const std::string fault = comma == std::string_view::npos
                                   ? "no comma"
-                                  : parse_valuation(line->substr(comma + 1), valuation);
+                                  : parse_valuation(line->substr(comma + 1), job, valuation);
     if (!fault.empty()) {
       faults.add(fault, reader->number());
     } else if (place == places.end()) {

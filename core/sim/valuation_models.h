@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,11 +30,18 @@ class Distribution {
   double first_ = 0, second_ = 0;
 };
 
+/// A bid of credits an hour, and what a job asks for whose size an auction decides.
+struct RateBid {
+  Money rate;                   ///< --budget-rate
+  std::string workload, range;  ///< --workload, --malleable; "": it keeps its size
+};
+
 /// What a job is worth to its owner.
 struct Valuation {
-  Money worth;              ///< the budget, or the maximum of the sigmoid
-  Time deadline = 0;        ///< seconds since the epoch; 0: none
+  Money worth;        ///< the budget, or the maximum of the sigmoid; the rate × the longest run
+  Time deadline = 0;  ///< seconds since the epoch; 0: none
   Time drop = 0, zero = 0;  ///< of a sigmoid, seconds after submission; 0: a budget
+  std::shared_ptr<const RateBid> by_rate{};  ///< null: it is no such bid
   bool is_sigmoid() const { return zero > 0; }
 };
 
@@ -59,9 +67,11 @@ std::vector<Valuation> value_jobs(const Workload& workload, const ValuationModel
                                   std::string_view seed);
 
 /// Reads valuations that take the place of those of the model: lines "JOB,BUDGET[,DEADLINE]" or
-/// "JOB,MAX:DROP:ZERO", the job as name_of() writes it, the deadline in seconds since the epoch or
-/// YYYY-MM-DDTHH:MM:SS, "#" before a remark. Bad lines and unknown jobs are left out and counted in
-/// `faults`. Fails on a file that cannot be read.
+/// "JOB,MAX:DROP:ZERO", or "JOB,RATE;WORKLOAD;RANGE[;DEADLINE]" with the texts of --budget-rate,
+/// --workload and --malleable, the last two of them empty for a job that keeps its size; the job as
+/// name_of() writes it, the deadline in seconds since the epoch or YYYY-MM-DDTHH:MM:SS, "#" before a
+/// remark. Bad lines and unknown jobs are left out and counted in `faults`. Fails on a file that
+/// cannot be read.
 Result<void> read_valuations(const std::string& path, const Workload& workload,
                              std::vector<Valuation>& valuations, Faults& faults);
 

@@ -22,6 +22,9 @@ struct PastBid {
   double weight = 1;        ///< so many such bids
   bool observed = false;    ///< by a market that only observes: others learn nothing from it
   bool is_refused = false;  ///< what it asks for is bounded by its value alone
+  std::string job_class{};  ///< of contracts; empty: none
+  Time drop = 0, zero = 0;  ///< of a sigmoid, seconds after the bid; `zero` 0: it is none
+  double work = 0;          ///< of a recurrent class; 0: none
   bool operator==(const PastBid&) const = default;
 };
 

@@ -57,6 +57,12 @@ std::string counted(std::uint64_t count, std::string_view one) {
   return counted(count, one, fmt::format("{}s", one));
 }
 
+std::string ordinal(std::uint64_t number) {
+  const bool teens = number % 100 / 10 == 1;
+  const std::uint64_t last = teens ? 0 : number % 10;
+  return fmt::format("{}{}", number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
 std::string span_text(Time seconds) {
   constexpr Time kDay = 86400, kHour = 3600, kMinute = 60;
   const auto whole = [seconds](Time unit, std::string_view name) {

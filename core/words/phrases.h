@@ -27,6 +27,9 @@ std::string counted(std::uint64_t count, std::string_view one);
 /// "1 entry", "2 entries", "0 entries".
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 
+/// "1st", "2nd", "3rd", "11th".
+std::string ordinal(std::uint64_t number);
+
 /// "7 days", "1 hour", "90 minutes", else as sbatch writes it: "1:00:01".
 std::string span_text(Time seconds);
 

@@ -52,7 +52,9 @@ struct SizeOptions {
 struct Shape {
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 0;  ///< 0: no limit
-  std::uint32_t cpus = 1;       ///< for the whole job
+  /// Of a range of nodes that was asked for, the most, which an auction may award: 0: none.
+  std::uint32_t most_nodes = 0;
+  std::uint32_t cpus = 1;  ///< for the whole job
   std::uint32_t cpus_per_task = 1;
   std::uint32_t tasks_per_node = 0;  ///< 0: free
   std::uint64_t mem_per_node_mb = 0;

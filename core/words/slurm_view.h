@@ -37,7 +37,8 @@ enum market_verdict {
 #define MARKET_REASON_MAX 1024 /* why a change is refused */
 #define MARKET_NOTE_MAX 4096
 #define MARKET_BILL_MAX 200
-#define MARKET_RESV_PREFIX "market_" /* of the names of the market's reservations */
+#define MARKET_RESV_PREFIX "market_"   /* of the names of the market's reservations */
+#define MARKET_PLACE_PREFIX "market_r" /* of those that people reserved, and name in their jobs */
 #define MARKET_UNCOUNTABLE UINT32_MAX
 
 /* ---- the cluster ---- */
@@ -109,6 +110,7 @@ typedef struct market_cluster {
   uint32_t qos_count;
   bool qos_enforced;      /* Slurm itself decides who may use a QOS */
   bool texts_overwritten; /* a job_submit plugin after ours replaces what users are told */
+  bool takes_ranks;       /* SelectType takes nodes in the order of the market's ranks */
 } market_cluster_t;
 
 /* ---- submission ---- */
@@ -156,11 +158,13 @@ typedef struct market_way {
 typedef struct market_submission {
   market_size_t size;
   uint32_t uid;
+  const char* user;                /* its name; NULL: not known */
   bool is_operator;                /* operator or administrator, as Slurm knows */
   const char *account, *partition; /* as asked for; partition may be a comma list, or the one
                                       Slurm will take when none is named */
   const char*
       default_account; /* what Slurm will fill in, where the association manager knows; else NULL */
+  const char* name;    /* of the job, as its owner calls it; NULL: Slurm will make one up */
   const char* qos; /* that Slurm will give the job: the named one, else the association's default;
                       NULL: none */
   /* Where several partitions are named: those into which Slurm will let the job. */
@@ -174,20 +178,32 @@ typedef struct market_submission {
   int64_t begin, deadline;
   uint32_t array_tasks;    /* 0: not an array */
   uint32_t array_throttle; /* tasks that may run at a time; 0: all */
-  bool het;                /* a component of a heterogeneous job */
-  bool held;               /* submitted with --hold */
-  bool interactive;        /* salloc or srun: no script */
+  uint32_t component;      /* of a heterogeneous job: which, from 1; 0: it is of none */
+  uint64_t follows; /* ticket of the component before it, of the same call, where that has a bid;
+                       0: none */
+  bool held;        /* submitted with --hold */
+  bool interactive; /* salloc or srun: no script */
   /* Option texts exactly as they came in the environment. */
   const char *budget, *budget_rate, *value, *quote, *query;
+  const char *workload, *malleable;   /* of a job whose size the market decides */
+  const char *job_class, *work;       /* of --class and --work */
+  const char *utility, *array_budget; /* of abacus */
 } market_submission_t;
+
+/* Whether a bid, or a part of one, was given. */
+static inline bool market_has_bid(const market_submission_t* submission) {
+  return submission->budget || submission->budget_rate || submission->value || submission->quote ||
+         submission->job_class || submission->work || submission->array_budget;
+}
 
 typedef struct market_answer {
   int verdict;      /* enum market_verdict */
   const char* text; /* lines for the user, each beginning with "market: "; "" when there is nothing
                        to say; the answer to a query is one line of JSON without that */
   const char* note; /* to keep with the job; NULL: none */
-  const char* account;   /* to set on the job when it named none; NULL: leave as it is */
-  const char* partition; /* to set on the job when it named several; NULL: leave as it is */
+  const char* account;     /* to set on the job when it named none; NULL: leave as it is */
+  const char* partition;   /* to set on the job when it named several; NULL: leave as it is */
+  uint32_t time_limit_min; /* to set on the job; 0: leave as it is */
 } market_answer_t;
 
 typedef struct market_comment {
@@ -213,9 +229,22 @@ typedef struct market_change {
   const char* account; /* where Slurm enforces associations: one that the job's user has one with */
   const char* partition;
   const char* qos;
-  bool resized; /* some size below is new; the others hold the job's present ones */
+  bool limits_array;    /* the limit of its array is new: */
+  uint32_t array_limit; /* tasks that may run at a time; 0: all */
+  bool resized;         /* some size below is new; the others hold the job's present ones */
   market_size_t size;
 } market_change_t;
+
+/* ---- places that were reserved ---- */
+
+/* A job that is to run in a reservation that somebody bought: submitted, or changed by scontrol. */
+typedef struct market_entry {
+  const char* reservation;
+  uint32_t uid; /* whose job it is */
+  uint32_t time_limit_min;
+  int64_t begin;
+  market_size_t size;
+} market_entry_t;
 
 /* ---- the periodic pass ---- */
 
@@ -241,12 +270,16 @@ typedef struct market_job {
       array_tasks_pending; /* > 0: the record that still stands for that many tasks of an array */
   uint32_t array_throttle; /* tasks of its array that may run at a time; 0: all */
   bool array_full;         /* as many run */
+  uint32_t array_running;  /* tasks of its array that run now */
+  uint32_t het_job_id, het_offset; /* of a component of a heterogeneous job: the number of its first
+                                      one, and which it is, from 0; 0 when it is of none */
   uint32_t restart;
   uint32_t uid;
   int state;              /* enum market_job_state */
   bool held;              /* priority 0 */
   bool held_by_site;      /* by an operator or by Slurm, not by its owner */
   bool dependent;         /* waits for its own: a dependency, an account's limit, licenses */
+  bool size_limited;      /* that limit is one of what it asks for, such as CPUs of a job or user */
   bool dependency_failed; /* of those a dependency that can never be satisfied */
   int64_t submit, begin, deadline;
   int64_t start, end;  /* running: expected end; ended: the real one; pending: 0 */
@@ -254,6 +287,7 @@ typedef struct market_job {
   uint32_t time_limit_min;
   uint32_t site_factor; /* as it is now, without NICE_OFFSET */
   const char *user, *account, *partition, *qos;
+  const char* name;                          /* of the job, as its owner called it */
   const char *note, *state_desc, *resv_name; /* note: as the market wrote it last */
   const char *tres_req, *tres_alloc;         /* tres_fmt_req_str, tres_fmt_alloc_str */
   market_size_t size;
@@ -278,9 +312,16 @@ enum market_order_kind {
   MARKET_SET_NOTE,   /* note := text */
   MARKET_SET_BILL,   /* admin_comment := text, unless the site wrote one */
   MARKET_SET_REASON, /* state_desc := text, of a job that the market holds */
-  MARKET_AWARD,      /* the job may run on the nodes `text` (comma list) alone, all of them, and is
-                        released; fails when Slurm would never start it there */
-  MARKET_TAKE_AWARD, /* required nodes := `text` ("": none), most nodes := number (0: no limit) */
+  MARKET_AWARD,      /* the job may run on the nodes `text` (comma list) alone, all of them, in the
+                        size given, and is released; fails, and holds it, when Slurm would never
+                        start it there or refuses the size */
+  MARKET_SET_ARRAY_LIMIT, /* of the array whose pending tasks the job stands for at most number run */
+  MARKET_TAKE_AWARD, /* required nodes := `text` ("": none), most nodes := number (0: no limit), and
+                        the size; `name`: the nodes that it was awarded */
+  MARKET_SUSPEND,    /* the run stops and leaves its cores; fails when it must not */
+  MARKET_RESUME,     /* it goes on; fails while somebody has one of its cores */
+  MARKET_REQUEUE,    /* the run ends and the job goes back into the queue; fails when it must not */
+  MARKET_CANCEL,     /* end the job, as an operator would */
 };
 
 typedef struct market_order {
@@ -292,6 +333,9 @@ typedef struct market_order {
   int64_t start, end;
   const market_alloc_t* allocs; /* nodes in increasing order */
   uint32_t alloc_count;
+  /* MARKET_AWARD, MARKET_TAKE_AWARD: the size of the job; 0: that stays as it is. */
+  uint32_t tasks, cpus, time_limit_min;
+  uint64_t mem_per_node_mb;
 } market_order_t;
 
 /* A job for which Slurm ends or ended the runs of others. */
@@ -307,6 +351,7 @@ typedef struct market_preemptor {
 typedef struct market_ended {
   char note[MARKET_NOTE_MAX]; /* to keep with the job */
   char bill[MARKET_BILL_MAX]; /* for admin_comment, unless the site wrote one; "": not wanted */
+  uint32_t array_limit;       /* so many tasks of its array may run from now on; 0: as before */
 } market_ended_t;
 
 #ifdef __cplusplus

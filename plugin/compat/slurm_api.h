@@ -54,10 +54,14 @@ typedef struct listIterator list_itr_t;
 typedef struct job_details market_details_t;
 typedef hostlist_t market_hostlist_t;
 #define compat_reason_text(reason) job_reason_string(reason)
+#define compat_job_suspend(message) job_suspend(message, 0, -1, true, NO_VAL16)
+#define compat_has_gres(job) ((job)->gres_list_alloc && list_count((job)->gres_list_alloc))
 #define compat_array_post_sched(job) job_array_post_sched(job)
 #define compat_array_split(job) job_array_split(job)
 #else
 #define compat_reason_text(reason) job_state_reason_string(reason)
+#define compat_job_suspend(message) job_suspend(NULL, message, 0, true, NO_VAL16)
+#define compat_has_gres(job) ((job)->gres_list_alloc && list_count((job)->gres_list_alloc))
 #define compat_array_post_sched(job) job_array_post_sched(job, true)
 #define compat_array_split(job) job_array_split(job, true)
 typedef hostlist_t* market_hostlist_t;

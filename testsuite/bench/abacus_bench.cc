@@ -6,6 +6,7 @@
 #include <Eigen/Dense>
 
 #include "core/mechanism/abacus.h"
+#include "core/mechanism/abacus_auction.h"
 #include "core/mechanism/abacus_draw.h"
 #include "core/mechanism/abacus_fit.h"
 #include "core/mechanism/abacus_slo.h"
@@ -46,6 +47,36 @@ BENCHMARK_CAPTURE(paper_rounds, linear, Kinds::kLinear)
     ->Arg(10000)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(paper_rounds, log, Kinds::kLog)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
+/// One auction under slurmctld's lock over 1,000 live bids of 100 users, a tenth of them arrays of 1,000 tasks, on 10,000 CPUs,
+/// half of which are taken: shares, lots and tokens. Against the shares alone from the equal division.
+void live_auction(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::uniform_int_distribution<int> cpus(1, 64);
+  std::vector<Bid> bids(1000);
+  std::vector<LiveBid> live;
+  Auction alone(2);
+  for (std::size_t i = 0; i < bids.size(); ++i) {
+    bids[i].uid = static_cast<std::uint32_t>(i % 100);
+    const int size = cpus(random);
+    bids[i].request.demand.tres = {{"cpu", size}, {"mem", size * 2000}};
+    bids[i].request.duration = 3600;
+    if (i % 10 == 0) bids[i].array_tasks = 1000;
+    live.push_back({i + 1, &bids[i], 0, 10.0 + static_cast<double>(i % 7)});
+    live.back().running = i % 10 != 0 && i < 200;
+    live.back().waiting = i % 10 == 0 ? 500 : 1;
+    alone.add(live.back().budget, Utility::log({1.0, 1.0}));
+  }
+  AbacusAuction auction{MarketSettings{}};
+  Capacity capacity;
+  capacity.total = {{"cpu", 10000}, {"mem", 40000000}};
+  auction.update(capacity, 0);
+  const auto whole = [&] { benchmark::DoNotOptimize(auction.auction(live, {}, 0).data()); };
+  for (auto _ : state) whole();
+  bench::report_ratio(state, whole,
+                      [&] { benchmark::DoNotOptimize(run(alone, paper_options()).shares.data()); });
+}
+BENCHMARK(live_auction)->Unit(benchmark::kMicrosecond);
 
 /// One step per round to 1e-9, as `smarket solve abacus`, against adding every column up afresh.
 void one_step(benchmark::State& state) {

@@ -46,12 +46,18 @@ owes() {
   }
 }
 
+# The market has seen that nodes are up again.
+takes_bids() { bid games -A physics -n 4 -t 1 --budget=50 --test-only --wrap true && [[ $SAID == *"accepted for"* ]]; }
+
 @test "dropped by Slurm at its deadline before it ran: DEADLINE, for nothing, in bill and statement" {
   accepted games -A physics -n 1 -t 1 --begin=now+20 --deadline=now+100seconds --budget=5 --wrap true
   scontrol update NodeName=n[1-2] State=DOWN Reason=test
   wait_settled "$JOB" 0 120
   scontrol update NodeName=n[1-2] State=RESUME
   cluster_wait 30 cluster_nodes_idle
+  local job=$JOB
+  cluster_wait 30 takes_bids
+  JOB=$job
   [[ $(scontrol show job "$JOB" -o) == *" JobState=DEADLINE "* ]]
   [[ $(sbill -j "$JOB" -P -n -o State,Elapsed,Charged) == "DEADLINE|00:00:00|0.00" ]]
   sbill statement physics -P -n | grep "|charge|$JOB|0|0.00|.*|did not start before its deadline$"
@@ -88,7 +94,7 @@ held_for() { [[ $(squeue -h -j "$JOB" -o "%T %r") == "PENDING $1" ]]; }
 }
 
 @test "abacus: exit 0, exit 1 and scancel owe the same" {
-  cluster_reset mechanism abacus
+  cluster_reset mechanism abacus abacus.weight start
   run_bid 50 -n 4 --wrap 'sleep 4'
   owes COMPLETED 50
   run_bid 50 -n 4 --wrap 'sleep 4; exit 1'

@@ -119,10 +119,4 @@ charged() {
   refused "there is no partition nowhere" games -p main,nowhere -A physics -n 1 -t 1 --budget=1 --wrap true
 }
 
-@test "a heterogeneous job: refused with a clear line" {
-  run cluster_as games sbatch -A physics -n 1 -t 1 --budget=1 : -n 2 --wrap true
-  [ "$status" -ne 0 ]
-  [[ $output == *"market: "*eterogeneous* ]]
-}
-
 @test "all is well" { all_is_well && cluster_wait 10 no_reservations; }

@@ -73,7 +73,10 @@ run_under() {
   ! grep -q hush-hush "$CLUSTER_DIR"/log/slurmctld.log || false
 }
 
-@test "abacus: a job that completes owes its budget" {
+@test "abacus: a job owes the part of its budget that it ran of its time limit, or all of it" {
+  run_under abacus "you pay at most 50.00"
+  [ "$CHARGED" -eq $((50000000 * $(field "$JOB" 0 elapsed) / 60)) ] || [ "$CHARGED" -eq $((50000000 * $(field "$JOB" 0 elapsed) / 60 + 1)) ]
+  cluster_set abacus.weight start
   run_under abacus "a completed job pays 50.00"
   [ "$CHARGED" -eq 50000000 ]
 }

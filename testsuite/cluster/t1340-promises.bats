@@ -65,10 +65,12 @@ starts_with() {
   [[ $(told) -eq $(micro 1) ]]
 }
 
+says_slurm_took_more() { smarket check | grep 'jobs\? Slurm took more CPUs than were sold'; }
+
 @test "CPUs that only Slurm can count are planned, and are the site's" {
   starts_with 4 -J uncounted
   [[ $(told) -eq $(micro 1) ]]
-  smarket check | grep 'jobs\? Slurm took more CPUs than were sold'
+  cluster_wait 20 says_slurm_took_more
   grep -q 'Slurm takes 4 CPUs, its submission was counted as 1' "$CLUSTER_DIR/log/slurmctld.log"
 }
 

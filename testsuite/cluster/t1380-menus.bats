@@ -24,7 +24,7 @@ setup_file() {
     echo "insert into bid (id, submitted, earliest, deadline, duration, tres, value, partition, account, uid, accepted, price, mechanism, cluster)
       values ('past:$i', $((now - 7200 - i)), $((now - 7200 - i)), $((now - 3600 - i + 1 + i % 2 * 360)), 3600, 'cpu=64', $((i * 10)), 'main', 'physics', 1, 1, 0, 'contracts/3', 'market');"
   done | sqlite3 -cmd '.timeout 5000' "$CLUSTER_DIR/ledger/market.db"
-  for i in 30 32 34; do
+  for i in 120 122 124; do
     accepted games -A physics -N "$CLUSTER_NODES" --exclusive -t 1 --budget=50000 --begin=now+$((i * 60)) --deadline=now+$((i * 60 + 90)) --wrap true
   done
   sleep 1
@@ -90,6 +90,24 @@ name() { ask '.menu'; }
   [[ $(ask '[.rows[].price]') == "$first" ]]
 }
 
+# Types are slacks beyond the time limit and credits for a billing-hour, so the first place of all is one contract for all.
+@test "50 calls for 60 to 109 minutes: the same start costs the same for a billing-hour" {
+  local minutes seed unit units=()
+  for seed in $(seq 30); do
+    cluster_reset seed "seed $seed"
+    MENU=$(cluster_as games smarket --json menu -A physics -n 1 -t 60)
+    [[ $(ask '.rows[0].price | tonumber > 0') != true ]] || break
+  done
+  for minutes in {60..109}; do
+    MENU=$(cluster_as games smarket --json menu -A physics -n 1 -t "$minutes")
+    [[ $(ask '.rows[0].start') -lt $(($(date +%s) + 60)) ]]
+    unit=$(ask "(.rows[0].price | tonumber) * 60 / $minutes")
+    units+=("$unit")
+  done
+  echo "${units[@]}"
+  [[ $(printf '%s\n' "${units[@]}" | jq -s 'min > 0 and (max - min) / max < 0.01') == true ]]
+}
+
 @test "the row's price is the bill to the micro-credit" {
   menu games --rows=100
   local row=1 price done_by
@@ -114,7 +132,8 @@ name() { ask '.menu'; }
   refused 'give one of --budget, --budget-rate, --value and --quote' games -A physics -n 1 -t 1 --budget=5 --quote="$quote" --wrap true
   refused 'not for an array' games -A physics -n 1 -t 1 --array=1-2 --quote="$quote" --wrap true
   [[ $(liens physics) -eq $before ]]
-  bid games -A physics -n 1 -t 1 --quote=nothing --wrap true
+  refused 'is not held' games -A physics -n 1 -t 1 --quote=nothing --wrap true
+  bid games -A physics -n 1 -t 1 --quote=nothing: --wrap true
   [[ $STATUS -ne 0 && $SAID == *"--quote takes MENU:ROW"* ]]
   accepted games -A physics -n 1 -t 1 --quote="$quote" --hold --wrap true
   local held=$JOB

@@ -16,8 +16,29 @@
   [[ $output == *first_fit*abacus* ]]
 }
 
-@test "both say what they take" {
-  for tool in rayon hour; do
+@test "nodes that come and go: every accepted job is accounted for" {
+  run "$BATS_TEST_DIRNAME/papers/supply" --jobs=12 --at-once=2 --build="$CLUSTER_BUILD_DIR" first_fit
+  echo "$output" | sed 's/^/# /' >&3
+  [ "$status" -eq 0 ]
+  [[ $(grep -cE '^first_fit +0(\.25)? +[0-9]+ +[0-9.]+ +[0-9.]+$' <<<"$output") -eq 2 ]]
+}
+
+@test "owners of nodes earn what they ask, jobs pay what they bid at most" {
+  run "$BATS_TEST_DIRNAME/papers/owners" --jobs=20 --build="$CLUSTER_BUILD_DIR"
+  echo "$output" | sed 's/^/# /' >&3
+  [ "$status" -eq 0 ]
+  [[ $output == *"what is left over 0"* ]]
+}
+
+@test "and through a kill, a drain, a requeue, a reconfigure and other prices" {
+  run "$BATS_TEST_DIRNAME/papers/owners" --jobs=30 --trouble --build="$CLUSTER_BUILD_DIR"
+  echo "$output" | sed 's/^/# /' >&3
+  [ "$status" -eq 0 ]
+  [[ $output == *"what is left over 0"* ]]
+}
+
+@test "all say what they take" {
+  for tool in rayon hour supply owners; do
     run "$BATS_TEST_DIRNAME/papers/$tool" --jobs=none
     [ "$status" -eq 2 ]
     [[ $output == *"--jobs=none: allowed is a number from 1"* ]]

@@ -42,6 +42,7 @@ runs_on() {
   [[ $(scontrol show config | grep -oP '^SelectType +=\K.*') == *cons_tres_market ]]
   local node
   for node in n4 n3 n2 n1; do runs_on "$node" -N 1 --exclusive; done
+  smarket check | grep -E '^nodes +ok +select/cons_tres_market: the cheapest first$'
 }
 
 @test "several nodes, and tasks beyond one node" {
@@ -114,7 +115,23 @@ outcomes() {
 --contiguous -N 3
 --spread-job -N 4 -n 4
 -N 5
+--gres=gpu:1
+--gres=gpu:2 -N 3
+--gres=gpu:3
+--core-spec=1 -N 1 --exclusive
+--reservation=kept -N 1
+--reservation=kept -N 2
+-N 4 --exclusive
 END
+}
+
+# slurmctld and all slurmd start again with what slurm.conf is to say now.
+restart_all() {
+  local node
+  cluster_write_conf
+  cluster_restart_slurmctld
+  for node in n1 n2 n3 n4; do cluster_end "slurmd-$node" && cluster_start_slurmd "$node"; done
+  cluster_wait 30 nodes_are_known
 }
 
 nodes_are_known() { [[ -z $(sinfo -h -N -o %T | grep -E '[*]|unknown|down') ]]; }
@@ -123,20 +140,36 @@ nodes_are_known() { [[ -z $(sinfo -h -N -o %T | grep -E '[*]|unknown|down') ]]; 
   local with without
   scontrol update NodeName=n2 AvailableFeatures=fast ActiveFeatures=fast
   scontrol update NodeName=n3 AvailableFeatures=slow ActiveFeatures=slow
+  CLUSTER_GRES=gpu:a100:2 CLUSTER_SLURM_EXTRA+=$'\nAllowSpecResourcesUsage=yes'
+  restart_all
+  scontrol create reservation ReservationName=kept Nodes=n3 Users=root StartTime=now Duration=60 >/dev/null
   cluster_reset owners '({ nodes = "n4"; account = "lab-4"; ask = "0.1"; }, { nodes = "n1"; account = "lab-1"; ask = "900"; })'
   with=$(outcomes)
   runs_on n4 -N 1 --exclusive
   # A job that runs stays through the change back, for which slurmctld and all slurmd start again.
   CLUSTER_SLURM_EXTRA=${CLUSTER_SLURM_EXTRA/cons_tres_market/cons_tres}
-  cluster_write_conf
-  cluster_restart_slurmctld
-  local node
-  for node in n1 n2 n3 n4; do cluster_end "slurmd-$node" && cluster_start_slurmd "$node"; done
-  cluster_wait 30 nodes_are_known
+  restart_all
   [[ $(scontrol show config | grep -oP '^SelectType +=\K.*') != *market ]]
-  squeue; tail -5 "$CLUSTER_DIR"/log/slurmd-n4.log;   [[ -n $(squeue -h -t RUNNING) ]]
+  cluster_wait 30 smarket check
+  smarket check | grep -E "^nodes +ok +in Slurm's own order"
+  [[ -n $(squeue -h -t RUNNING) ]]
   cluster_cancel_all
   without=$(outcomes)
+  scontrol delete ReservationName=kept
   diff <(echo "$with") <(echo "$without")
-  [[ $(grep -c ': [0-9]' <<<"$with") -ge 12 ]] || { echo "$with" && return 1; }
+  [[ $(grep -c ': [0-9]' <<<"$with") -ge 15 ]] || { echo "$with" && return 1; }
+}
+
+# The cheapest node is below a switch whose other node is reserved: Slurm would look there alone.
+@test "where a TopologyPlugin decides, nodes have Slurm's own order" {
+  printf '%s\n' 'SwitchName=s1 Nodes=n[1-2]' 'SwitchName=s2 Nodes=n[3-4]' 'SwitchName=top Switches=s[1-2]' \
+    >"$CLUSTER_DIR/etc/topology.conf"
+  CLUSTER_SLURM_EXTRA=$'SelectType=select/cons_tres_market\nSelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\nTopologyPlugin=topology/tree'
+  restart_all
+  [[ $(scontrol show config | grep -oP '^SelectType +=\K.*') == *cons_tres_market ]]
+  cluster_wait 30 smarket check
+  smarket check | grep -E "^nodes +ok +in Slurm's own order"
+  scontrol create reservation ReservationName=kept Nodes=n3 Users=root StartTime=now Duration=60 >/dev/null
+  runs_on 'n[1-2]' -N 2 --switches=1
+  scontrol delete ReservationName=kept
 }

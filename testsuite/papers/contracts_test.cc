@@ -64,6 +64,71 @@ TEST(ContractsPaper, MenusAsInFigure4) {
   }
 }
 
+/// As the market has it on a cluster: what waits was sold its completion, and is worth the most that may
+/// be paid for its size until then and nothing after.
+void promise_places(Moment* moment, const DeadlineScheduler& scheduler, double cap) {
+  const std::vector<double> completions = scheduler.completions(moment->load, moment->jobs);
+  for (std::size_t i = 0; i < moment->jobs.size(); ++i) {
+    WaitingJob& job = moment->jobs[i];
+    const double worth = cap * job.width * job.run_mean / 3600;
+    job.valuations = job_class("hard_deadline");
+    job.type = {worth, completions[i] - job.submitted};
+  }
+}
+
+/// Rows of different prices, to the hundredth of a credit.
+std::size_t rows_of(const Menu& menu) {
+  std::size_t rows = 0;
+  double before = 1e300;
+  for (const MenuRow& row : menu.rows) {
+    if (before - row.price < 0.01) continue;
+    before = row.price;
+    ++rows;
+  }
+  return rows;
+}
+
+/// What the places of Fig. 4 cost where nobody who waits can be made to wait longer, since he was sold his.
+TEST(ContractsPaper, MenusWherePlacesAreKept) {
+  constexpr int kJobs = 200;
+  const Comparison table(
+      "Contracts, Figs. 4 and 5, where what waits keeps the place that it was sold",
+      fmt::format("{} jobs, M 100, 500 true types, {} jobs wait for 32 units; cap 1,000 credits a "
+                  "unit and hour; seed 4; scheduler expected_loss",
+                  kJobs, kWaiting));
+  SeededRandom random(4);
+  const KernelDensity types = learn_types(500, &random);
+  const auto scheduler = make_deadline_scheduler("expected_loss");
+  std::vector<double> dearest[2], rows[2], best[2];
+  for (std::uint64_t job = 1; job <= kJobs; ++job) {
+    Moment moment(kWaiting, &random);
+    const std::vector<double> truth = moment.newcomer.type;
+    for (const bool promised : {false, true}) {
+      if (promised) promise_places(&moment, *scheduler, 1000);
+      const Menu menu =
+          make_menu(two_number_sigmoid(), types, {truth, kPairs, 0, job}, moment.under(*scheduler));
+      dearest[promised].push_back(menu.rows.front().price);
+      rows[promised].push_back(static_cast<double>(rows_of(menu)));
+      best[promised].push_back(utility_of(truth, best_row(menu, truth)));
+      EXPECT_LE(menu.rows.back().price, 1e-6);
+    }
+  }
+  const auto report = [&table](const char* what, const char* printed, std::vector<double>* of) {
+    for (const bool promised : {false, true})
+      table.row(fmt::format("{}, {}", promised ? "   places are kept" : what,
+                            promised ? "as on a cluster" : "all that waits may move"),
+                promised ? "not asked" : printed,
+                fmt::format("median {:.2f}, 5 % {:.2f}, 95 % {:.2f}", quantile(of[promised], 0.5),
+                            quantile(of[promised], 0.05), quantile(of[promised], 0.95)));
+  };
+  EXPECT_LT(quantile(dearest[1], 0.95), 1) << "a newcomer can make nobody wait longer";
+  EXPECT_GT(quantile(dearest[0], 0.5), 10);
+  EXPECT_GE(quantile(rows[0], 0.5), 5);
+  report("price of the earliest completion", "high", dearest);
+  report("prices in a menu", "many", rows);
+  report("utility of the best row", "about that of mu", best);
+}
+
 /// What Fig. 5 asks of one menu.
 struct Peak {
   bool has_choice = false;  ///< something costs money, and a row completes within δ/2 of µ

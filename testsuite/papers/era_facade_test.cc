@@ -75,6 +75,7 @@ struct Point {
 Point run(const Load& load, const std::string& mechanism, double spare) {
   Config config;
   config.mechanism = mechanism;
+  config.charge_basis = ChargeBasis::kReserved;  // as in the paper
   config.floor_price = kListPrice * (1 - kMostDiscount);
   config.cap_price = kListPrice;
   config.fixed_price = mechanism == "on_demand" ? kListPrice : config.floor_price;

@@ -232,8 +232,9 @@ static void bid_without_settings_is_refused_and_a_job_is_not(void** state) {
   market_close(0);
 }
 
-/* on_demand, 0.1 for a CPU-hour: 2 CPUs x 1 h x 0.1 = 0.20 credits; a run of half its limit costs 0.10 when used
-   time is charged, 0.20 when the reservation is. The default is the reservation. */
+/* on_demand, 0.1 for a CPU-hour, which is the floor: 2 CPUs x 1 h x 0.1 = 0.20 credits; a run of half its limit costs 0.10
+   when used time is charged, 0.20 when the reservation is. The default is the used time and what of the rest is above the
+   floor, which here is nothing. */
 static void bid_goes_from_submission_to_bill(void** state) {
   (void)state;
   smarket("account add physics --users=root");
@@ -271,7 +272,7 @@ static void bid_goes_from_submission_to_bill(void** state) {
   snprintf(command, sizeof(command),
            "%s --database=%s/ledger.db -S now-1day -E now+1day -n -P -o JobID,State,Charged",
            SBILL_PROGRAM, folder);
-  assert_string_equal(first_line_of(command), "7|COMPLETED|0.20");
+  assert_string_equal(first_line_of(command), "7|COMPLETED|0.10");
   assert_int_equal(errors_logged, 0);
 }
 

@@ -123,10 +123,17 @@ int validate_job_resv(job_record_t* job) {
   (void)job;
   return SLURM_ERROR;
 }
+int job_signal(job_record_t* job, uint16_t signal, uint16_t flags, uid_t uid, bool preempt) {
+  (void)flags;
+  (void)preempt;
+  (void)signal;
+  (void)uid;
+  job->job_state = JOB_CANCELLED;
+  return SLURM_SUCCESS;
+}
 void schedule_resv_save(void) {}
 job_record_t* find_job_record(uint32_t job_id) {
-  (void)job_id;
-  return NULL;
+  return fakes.array && fakes.array->job_id == job_id ? fakes.array : NULL;
 }
 FAKE_JOB_ARRAY_SPLIT(job) {
   (void)job;
@@ -250,6 +257,10 @@ void market_submit(const market_submission_t* submission, int64_t now, char* buf
   keep_text(submission->budget_rate, fakes.budget_rate, sizeof(fakes.budget_rate));
   keep_text(submission->value, fakes.value, sizeof(fakes.value));
   keep_text(submission->query, fakes.query, sizeof(fakes.query));
+  keep_text(submission->workload, fakes.workload, sizeof(fakes.workload));
+  keep_text(submission->malleable, fakes.malleable, sizeof(fakes.malleable));
+  keep_text(submission->utility, fakes.utility, sizeof(fakes.utility));
+  keep_text(submission->array_budget, fakes.array_budget, sizeof(fakes.array_budget));
   keep_text(submission->size.tres_per_task, fakes.tres_per_task, sizeof(fakes.tres_per_task));
   *answer = fakes.answer;
 }
@@ -267,6 +278,18 @@ int market_modify(const market_change_t* change, int64_t now, char* text, size_t
   fakes.change = *change;
   snprintf(text, size, "market: no");
   return fakes.verdict_on_change;
+}
+int market_enter(const market_entry_t* entry, int64_t now, uint32_t* most_min, char* text,
+                 size_t size) {
+  (void)now;
+  fakes.entry_min = entry->time_limit_min;
+  fakes.entry_tasks = entry->size.tasks;
+  *most_min = fakes.most_min;
+  snprintf(text, size, "market: no entry");
+  return fakes.verdict_on_entry;
+}
+bool market_resizes(uint32_t job_id) {
+  return fakes.resized_job == job_id;
 }
 bool market_is_note(const char* text) {
   return text && !strncmp(text, "{\"market\"", 9);
@@ -328,5 +351,6 @@ bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ende
   if (!fakes.settles) return false;
   keep_text("{\"market\":{\"ended\":1}}", ended->note, sizeof(ended->note));
   keep_text(fakes.bill, ended->bill, sizeof(ended->bill));
+  ended->array_limit = fakes.array_limit;
   return fakes.settles;
 }

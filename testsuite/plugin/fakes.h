@@ -31,6 +31,7 @@ typedef struct fakes {
   market_answer_t answer;                  // to the next submission
   market_submission_t submission;          // as it came; its strings live while the call runs
   char budget[256], budget_rate[256], value[256], query[256], partition[256], tres_per_task[256];
+  char workload[64], malleable[64], utility[64], array_budget[64];
   char qos[64];
   char ways[256];             // the partitions of the submission's ways, as a comma list
   int submitted;              // calls
@@ -41,12 +42,18 @@ typedef struct fakes {
   int comment_verdict;
   market_comment_t comment_found;
   int verdict_on_change;
+  int verdict_on_entry;          // into a reservation that was bought
+  uint32_t entry_min, most_min;  // as asked for, and as answered
+  uint32_t entry_tasks;
   bool observes;
+  uint32_t resized_job;  // by the market itself, now
   market_change_t change;
   market_job_t ended;
   int ended_count, logged_count;
   bool settles;
-  const char* bill;  // what it is to write into admin_comment then
+  const char* bill;      // what it is to write into admin_comment then
+  uint32_t array_limit;  // and the array of the task that ended
+  job_record_t* array;   // its record
 } fakes_t;
 
 extern fakes_t fakes;

@@ -48,7 +48,7 @@ static void what_is_unset_is_not_given(void** state) {
   assert_int_equal(fakes.submission.array_tasks, 0);
   assert_int_equal(fakes.submission.uid, 1000);
   assert_false(fakes.submission.held);
-  assert_false(fakes.submission.het);
+  assert_int_equal(fakes.submission.component, 0);
   assert_true(fakes.submission.interactive);
   assert_null(message);
 }
@@ -74,7 +74,7 @@ static void sizes_arrive(void** state) {
   assert_int_equal(size->mem_per_node_mb, 0);
   assert_true(size->exclusive);
   assert_true(fakes.submission.held);
-  assert_true(fakes.submission.het);
+  assert_int_equal(fakes.submission.component, 1);
   assert_false(fakes.submission.interactive);
   assert_string_equal(fakes.budget, "40");
   assert_null(fakes.submission.budget_rate);
@@ -492,6 +492,38 @@ static void the_markets_reservations_are_not_for_asking(void** state) {
   assert_int_equal(submit("A=1"), SLURM_SUCCESS);
 }
 
+static void a_job_comes_into_a_bought_reservation_where_the_market_lets_it(void** state) {
+  (void)state;
+  request.reservation = (char*)"market_r17";
+  request.time_limit = NO_VAL;
+  fakes.verdict_on_entry = MARKET_ACCEPTED;
+  fakes.most_min = 35;
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_int_equal(fakes.submitted, 0);  // it carries no bid
+  assert_int_equal(fakes.entry_min, 0);
+  assert_int_equal(request.time_limit, 35);
+  request.time_limit = 20;
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_int_equal(fakes.entry_min, 20);
+  assert_int_equal(request.time_limit, 20);
+  request.num_tasks = 7;
+  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
+  assert_int_equal(fakes.entry_tasks, 7);
+  request.licenses = (char*)"matlab";
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  request.licenses = NULL;
+  assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCOUNTING_POLICY);
+  fakes.verdict_on_entry = MARKET_REJECTED;
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  fakes.verdict_on_entry = MARKET_CLOSED;
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  fakes.verdict_on_entry = MARKET_ACCEPTED;
+  request.reservation = (char*)"market_r17,mine";
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  request.reservation = (char*)"market_r17x";
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+}
+
 static void only_an_operator_submits_for_others(void** state) {
   (void)state;
   request.user_id = 2000;
@@ -558,6 +590,40 @@ static void changes_of_a_market_job_are_judged(void** state) {
   assert_int_equal(fakes.change.size.mem_per_node_mb, 100);
   fakes.verdict_on_change = MARKET_REJECTED;
   assert_int_equal(modify(&request, &job), ESLURM_ACCOUNTING_POLICY);
+}
+
+// What the market itself has Slurm change of a job is not asked of the market again.
+static void changes_by_the_market_pass(void** state) {
+  (void)state;
+  job_record_t job = {.job_id = 9, .spank_job_env = noted, .spank_job_env_size = 1};
+  request.time_limit = 30;
+  fakes.verdict_on_change = MARKET_REJECTED;
+  fakes.resized_job = 9;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+  fakes.resized_job = 8;
+  request.qos = (char*)"none";
+  assert_int_not_equal(modify(&request, &job), SLURM_SUCCESS);
+}
+
+// Its time limit follows from the work.
+static void a_malleable_job_gets_its_time_limit(void** state) {
+  (void)state;
+  char* environment[] = {OPTION "budget_rate=3.50", OPTION "workload=cpu:16:00",
+                         OPTION "malleable=cpu:1-16"};
+  fakes.answer = (market_answer_t){.verdict = MARKET_ACCEPTED, .text = "", .time_limit_min = 17};
+  assert_int_equal(submit_with(environment, 3, 1000), SLURM_SUCCESS);
+  assert_string_equal(fakes.workload, "cpu:16:00");
+  assert_string_equal(fakes.malleable, "cpu:1-16");
+  assert_int_equal(request.time_limit, 17);
+}
+
+static void utility_and_array_budget_reach_the_market(void** state) {
+  (void)state;
+  char* environment[] = {OPTION "array_budget=100", OPTION "utility=cpu:3,mem:2,log"};
+  fakes.answer = (market_answer_t){.verdict = MARKET_ACCEPTED, .text = ""};
+  assert_int_equal(submit_with(environment, 2, 1000), SLURM_SUCCESS);
+  assert_string_equal(fakes.utility, "cpu:3,mem:2,log");
+  assert_string_equal(fakes.array_budget, "100");
 }
 
 // A release goes back to the market's hold, and a hold on top of the market's is its asker's.
@@ -648,6 +714,24 @@ static void an_admin_comment_is_free_but_for_the_markets_own_words(void** state)
   assert_int_equal(modify(&request, &ours), SLURM_SUCCESS);
 }
 
+static void a_job_of_a_bought_reservation_stays_in_it(void** state) {
+  (void)state;
+  job_record_t job = {.job_id = 9, .resv_name = (char*)"market_r17"};
+  request.reservation = (char*)"";
+  assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
+  request.reservation = NULL;
+  request.time_limit = 50;
+  fakes.verdict_on_entry = MARKET_REJECTED;
+  assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
+  assert_int_equal(fakes.entry_min, 50);
+  request.time_limit = NO_VAL;
+  request.num_tasks = 9;  // what it may have depends on its size
+  assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
+  assert_int_equal(fakes.entry_tasks, 9);
+  fakes.verdict_on_entry = MARKET_ACCEPTED;
+  assert_int_equal(modify(&request, &job), SLURM_SUCCESS);
+}
+
 static void changes_of_other_jobs_are_let_alone(void** state) {
   (void)state;
   job_record_t job = {.job_id = 9};
@@ -661,56 +745,52 @@ static void changes_of_other_jobs_are_let_alone(void** state) {
   assert_int_equal(modify(&request, &job), ESLURM_RESERVATION_ACCESS);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+
 int run_job_submit_tests(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(what_is_unset_is_not_given, start, finish),
-      cmocka_unit_test_setup_teardown(sizes_arrive, start, finish),
-      cmocka_unit_test_setup_teardown(what_makes_an_allocation_larger_arrives, start, finish),
-      cmocka_unit_test_setup_teardown(what_a_task_gets_arrives_without_what_is_counted_elsewhere,
-                                      start, finish),
-      cmocka_unit_test_setup_teardown(what_cannot_be_counted_arrives_by_name, start, finish),
-      cmocka_unit_test_setup_teardown(options_reach_the_market_as_they_came, start, finish),
-      cmocka_unit_test_setup_teardown(a_megabyte_is_a_text_like_any_other, start, finish),
-      cmocka_unit_test_setup_teardown(a_name_that_only_begins_alike_is_another, start, finish),
-      cmocka_unit_test_setup_teardown(twice_the_same_option_is_refused, start, finish),
-      cmocka_unit_test_setup_teardown(an_endless_environment_is_refused, start, finish),
-      cmocka_unit_test_setup_teardown(a_refusal_is_told_and_fails, start, finish),
-      cmocka_unit_test_setup_teardown(a_flood_gets_the_code_that_clients_repeat_on, start, finish),
-      cmocka_unit_test_setup_teardown(a_query_never_becomes_a_job, start, finish),
-      cmocka_unit_test_setup_teardown(the_market_is_told_where_slurm_will_put_the_job, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(what_slurm_will_refuse_is_not_asked_of_the_market, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(of_several_partitions_those_are_told_that_slurm_lets_it_into,
-                                      start, finish),
-      cmocka_unit_test_setup_teardown(an_accepted_job_goes_to_the_partition_that_was_chosen, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(the_qos_is_the_one_that_slurm_will_take, start, finish),
-      cmocka_unit_test_setup_teardown(an_acceptance_is_noted_on_the_job, start, finish),
-      cmocka_unit_test_setup_teardown(an_observed_bid_leaves_its_job_alone_but_for_the_note, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(a_waiting_job_is_held, start, finish),
-      cmocka_unit_test_setup_teardown(a_note_forged_by_a_client_is_dropped, start, finish),
-      cmocka_unit_test_setup_teardown(a_bid_in_the_comment_is_taken_and_cut_out, start, finish),
-      cmocka_unit_test_setup_teardown(what_is_refused_for_its_comment_reaches_no_market, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(a_bid_in_a_comment_that_nobody_reads_is_warned_of, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(a_question_may_have_any_comment, start, finish),
-      cmocka_unit_test_setup_teardown(a_bid_that_its_client_did_not_read_is_warned_of, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(a_bid_is_not_changed_by_a_comment, start, finish),
-      cmocka_unit_test_setup_teardown(a_closed_market_says_so_to_bids_alone, start, finish),
-      cmocka_unit_test_setup_teardown(the_markets_reservations_are_not_for_asking, start, finish),
-      cmocka_unit_test_setup_teardown(only_an_operator_submits_for_others, start, finish),
-      cmocka_unit_test_setup_teardown(array_tasks_are_counted, start, finish),
-      cmocka_unit_test_setup_teardown(changes_of_a_market_job_are_judged, start, finish),
-      cmocka_unit_test_setup_teardown(holds_go_over_between_owner_and_market, start, finish),
-      cmocka_unit_test_setup_teardown(whole_nodes_of_a_job_are_told_from_nodes_of_one_user, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(an_admin_comment_is_free_but_for_the_markets_own_words, start,
-                                      finish),
-      cmocka_unit_test_setup_teardown(changes_of_other_jobs_are_let_alone, start, finish),
+      TEST(what_is_unset_is_not_given),
+      TEST(sizes_arrive),
+      TEST(what_makes_an_allocation_larger_arrives),
+      TEST(what_a_task_gets_arrives_without_what_is_counted_elsewhere),
+      TEST(what_cannot_be_counted_arrives_by_name),
+      TEST(options_reach_the_market_as_they_came),
+      TEST(a_megabyte_is_a_text_like_any_other),
+      TEST(a_name_that_only_begins_alike_is_another),
+      TEST(twice_the_same_option_is_refused),
+      TEST(an_endless_environment_is_refused),
+      TEST(a_refusal_is_told_and_fails),
+      TEST(a_flood_gets_the_code_that_clients_repeat_on),
+      TEST(a_query_never_becomes_a_job),
+      TEST(the_market_is_told_where_slurm_will_put_the_job),
+      TEST(what_slurm_will_refuse_is_not_asked_of_the_market),
+      TEST(of_several_partitions_those_are_told_that_slurm_lets_it_into),
+      TEST(an_accepted_job_goes_to_the_partition_that_was_chosen),
+      TEST(the_qos_is_the_one_that_slurm_will_take),
+      TEST(an_acceptance_is_noted_on_the_job),
+      TEST(an_observed_bid_leaves_its_job_alone_but_for_the_note),
+      TEST(a_waiting_job_is_held),
+      TEST(a_note_forged_by_a_client_is_dropped),
+      TEST(a_bid_in_the_comment_is_taken_and_cut_out),
+      TEST(what_is_refused_for_its_comment_reaches_no_market),
+      TEST(a_bid_in_a_comment_that_nobody_reads_is_warned_of),
+      TEST(a_question_may_have_any_comment),
+      TEST(a_bid_that_its_client_did_not_read_is_warned_of),
+      TEST(a_bid_is_not_changed_by_a_comment),
+      TEST(a_closed_market_says_so_to_bids_alone),
+      TEST(the_markets_reservations_are_not_for_asking),
+      TEST(a_job_comes_into_a_bought_reservation_where_the_market_lets_it),
+      TEST(a_job_of_a_bought_reservation_stays_in_it),
+      TEST(only_an_operator_submits_for_others),
+      TEST(array_tasks_are_counted),
+      TEST(changes_of_a_market_job_are_judged),
+      TEST(changes_by_the_market_pass),
+      TEST(a_malleable_job_gets_its_time_limit),
+      TEST(utility_and_array_budget_reach_the_market),
+      TEST(holds_go_over_between_owner_and_market),
+      TEST(whole_nodes_of_a_job_are_told_from_nodes_of_one_user),
+      TEST(an_admin_comment_is_free_but_for_the_markets_own_words),
+      TEST(changes_of_other_jobs_are_let_alone),
   };
   return cmocka_run_group_tests_name("job_submit/market", tests, NULL, NULL);
 }

@@ -66,6 +66,29 @@ static void the_bill_spares_what_the_site_wrote(void** state) {
   call_fini();
 }
 
+static void the_limit_of_its_array_falls_at_once(void** state) {
+  (void)state;
+  job_array_struct_t tasks = {.max_run_tasks = 9};
+  job_record_t array = {.job_id = 3, .array_job_id = 3, .array_recs = &tasks};
+  job_record_t task = {.job_id = 4, .array_job_id = 3, .job_state = JOB_COMPLETE};
+  task.spank_job_env = copy_environment((const char* const*)noted, 1);
+  task.spank_job_env_size = 1;
+  fakes.settles = true;
+  assert_int_equal(call_init(), SLURM_SUCCESS);
+  fakes.array_limit = 8;
+  assert_int_equal(log_record(&task), SLURM_SUCCESS);  // its array is gone
+  fakes.array = &array;
+  fakes.array_limit = 0;
+  assert_int_equal(log_record(&task), SLURM_SUCCESS);
+  assert_int_equal(tasks.max_run_tasks, 9);
+  fakes.array_limit = 8;
+  assert_int_equal(log_record(&task), SLURM_SUCCESS);
+  assert_int_equal(tasks.max_run_tasks, 8);
+  free_environment(&task.spank_job_env, 1);
+  xfree(task.admin_comment);
+  call_fini();
+}
+
 static void the_sites_own_plugin_comes_after_the_settlement(void** state) {
   (void)state;
   job_record_t job = {.job_id = 3, .job_state = JOB_COMPLETE | JOB_COMPLETING, .requid = -1};
@@ -205,6 +228,7 @@ int run_jobcomp_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(alone_it_forwards_to_nobody, start),
       cmocka_unit_test_setup(the_bill_spares_what_the_site_wrote, start),
+      cmocka_unit_test_setup(the_limit_of_its_array_falls_at_once, start),
       cmocka_unit_test_setup(the_sites_own_plugin_comes_after_the_settlement, start),
       cmocka_unit_test_setup(ends_are_told_apart, start),
       cmocka_unit_test_setup(run_times_leave_suspension_out, start),

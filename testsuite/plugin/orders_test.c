@@ -27,6 +27,8 @@ static struct {
   job_resources_t held;  // by `other`
   market_details_t details;
   const char* start_refused;
+  int update_code, updates, updates_as_own;  // changes that Slurm was asked for
+  uid_t update_uid;
   bool wide;  // Slurm makes reservations of all nodes, whatever is asked
   int reservation_code, validate_code, priorities_set;
   const char* failure;  // of the last order that failed
@@ -103,6 +105,39 @@ FAKE_JOB_ARRAY_SPLIT(job) {
 FAKE_JOB_ARRAY_POST_SCHED(job) {
   return job;
 }
+// As Slurm's, of a pending job.
+int update_job(slurm_msg_t* message, uid_t uid, bool answer) {
+  const job_desc_msg_t* change = message->data;
+
+  assert_false(answer);
+  assert_int_equal(change->job_id, JOB);
+  world.updates++;
+  world.update_uid = uid;
+  if (world.update_code) return world.update_code;
+  if (change->num_tasks != NO_VAL) world.details.num_tasks = change->num_tasks;
+  if (change->min_cpus != NO_VAL) world.details.orig_min_cpus = change->min_cpus;
+  if (change->time_limit != NO_VAL) world.job.time_limit = change->time_limit;
+  if (change->time_min != NO_VAL) world.job.time_min = change->time_min;
+  if (change->pn_min_memory != NO_VAL64) world.details.orig_pn_min_memory = change->pn_min_memory;
+  return SLURM_SUCCESS;
+}
+FAKE_JOB_SUSPEND(message) {
+  assert_int_equal(uid, 0);
+  assert_true(indf_susp);  // else the cores stay taken
+  assert_int_equal(protocol, NO_VAL16);
+  assert_int_equal(message->job_id, JOB);
+  world.job.job_state = message->op == SUSPEND_JOB ? JOB_SUSPENDED : JOB_RUNNING;
+  return SLURM_SUCCESS;
+}
+int job_requeue(uid_t uid, uint32_t job_id, slurm_msg_t* message, bool preempt, uint32_t flags) {
+  assert_int_equal(uid, 0);
+  assert_int_equal(job_id, JOB);
+  assert_null(message);
+  assert_false(preempt);
+  assert_int_equal(flags, 0);
+  world.job.job_state = JOB_PENDING;
+  return SLURM_SUCCESS;
+}
 void set_job_prio(job_record_t* job) {
   world.priorities_set++;
   job->priority = 5;
@@ -114,6 +149,10 @@ const char* market_order_name(int kind) {
   (void)kind;
   return "do";
 }
+void market_resize_begins(uint32_t job_id) {
+  world.updates_as_own += job_id == JOB;
+}
+void market_resize_ends(void) {}
 void market_order_failed(const market_order_t* order, const char* why, int64_t now) {
   (void)order;
   assert_int_equal(now, NOW);
@@ -130,6 +169,17 @@ bool market_is_note(const char* text) {
 }
 bool cluster_is_market_reservation(const char* name) {
   return !xstrncmp(name, MARKET_RESV_PREFIX, sizeof(MARKET_RESV_PREFIX) - 1);
+}
+bool cluster_is_place(const char* name) {
+  return !xstrncmp(name, MARKET_PLACE_PREFIX, sizeof(MARKET_PLACE_PREFIX) - 1);
+}
+int job_signal(job_record_t* job, uint16_t signal, uint16_t flags, uid_t uid, bool preempt) {
+  assert_int_equal(signal, SIGKILL);
+  assert_int_equal(flags, 0);
+  assert_int_equal(uid, slurm_conf.slurm_user_id);
+  assert_false(preempt);
+  job->job_state = JOB_CANCELLED;
+  return SLURM_SUCCESS;
 }
 const char* slurm_start_refused(job_record_t* job, time_t start) {
   (void)job;
@@ -233,6 +283,22 @@ static void a_job_that_is_gone_is_told(void** state) {
   (void)state;
   assert_false(carry_out((market_order_t){.kind = MARKET_HOLD, .job_id = 99, .text = "Price"}));
   failed_with("no such job");
+}
+
+// The limit of the record that stands for the tasks of an array; a job that is none has none.
+static void the_limit_of_an_array_follows_the_draws(void** state) {
+  (void)state;
+  job_array_struct_t tasks = {.max_run_tasks = 2};
+  market_order_t order = {.kind = MARKET_SET_ARRAY_LIMIT, .job_id = JOB, .number = 5};
+
+  assert_false(carry_out(order));
+  failed_with("it is no array");
+  world.job.array_recs = &tasks;
+  assert_true(carry_out(order));
+  assert_int_equal(tasks.max_run_tasks, 5);
+  assert_false(carry_out(order));  // nothing new for the scheduler
+  assert_null(world.failure);
+  world.job.array_recs = NULL;
 }
 
 static void priority_is_set_once_and_computed_anew(void** state) {
@@ -420,6 +486,14 @@ static void a_reservation_of_others_is_never_touched(void** state) {
   assert_int_equal(theirs->end_time, NOW + 50);
 }
 
+static void a_cancelled_job_is_ended_by_slurms_own_user(void** state) {
+  (void)state;
+  assert_true(carry_out((market_order_t){.kind = MARKET_CANCEL, .job_id = JOB}));
+  assert_int_equal(world.job.job_state, JOB_CANCELLED);
+  assert_false(carry_out((market_order_t){.kind = MARKET_CANCEL, .job_id = JOB}));
+  assert_int_equal(world.failures, 0);
+}
+
 static void an_award_requires_its_nodes_and_releases(void** state) {
   (void)state;
   world.details.max_nodes = 0;
@@ -459,9 +533,216 @@ static void a_refused_award_leaves_the_job_held_as_it_was(void** state) {
   assert_string_equal(world.details.req_nodes, "n1");
 }
 
+// It could start on what it was awarded before, which is not its any more.
+static void a_refused_award_holds_a_job_that_could_start(void** state) {
+  market_order_t order = {.kind = MARKET_AWARD, .job_id = JOB, .text = "n2", .number = 1};
+
+  (void)state;
+  world.job.priority = 0;
+  carry_out(order);
+  assert_int_equal(world.job.priority, 5);
+  world.start_refused = "no such feature";
+  carry_out(order);
+  assert_int_equal(world.failures, 1);
+  assert_int_equal(world.job.priority, 0);
+  assert_int_equal(world.job.state_reason, WAIT_HELD);
+  assert_null(world.job.state_desc);
+  world.start_refused = NULL;
+  carry_out(order);
+  assert_int_equal(world.job.priority, 5);
+  assert_int_equal(world.job.state_reason, WAIT_NO_REASON);
+}
+
+static market_order_t sized(const char* nodes) {
+  world.job.user_id = 1000;
+  world.job.batch_flag = 1;
+  world.job.time_limit = 17;
+  world.details.num_tasks = world.details.orig_min_cpus = 1;
+  return (market_order_t){.kind = MARKET_AWARD,
+                          .job_id = JOB,
+                          .text = nodes,
+                          .number = 1,
+                          .tasks = 8,
+                          .cpus = 8,
+                          .time_limit_min = 3};
+}
+
+static void expect_size(uint32_t tasks, uint32_t minutes) {
+  assert_int_equal(world.details.num_tasks, tasks);
+  assert_int_equal(world.details.orig_min_cpus, tasks);
+  assert_int_equal(world.job.time_limit, minutes);
+}
+
+static void forget_environment(void) {
+  for (int i = 0; i < world.details.env_cnt; i++) xfree(world.details.env_sup[i]);
+  xfree(world.details.env_sup);
+  world.details.env_cnt = 0;
+}
+
+// As its own user, so that the limits of its account go on to hold.
+static void an_award_sets_the_size(void** state) {
+  market_order_t order = sized("n2");
+
+  (void)state;
+  world.job.time_min = 17;
+  carry_out(order);
+  expect_size(8, 3);
+  assert_int_equal(world.job.time_min, 3);
+  assert_int_equal(world.update_uid, 1000);
+  assert_int_equal(world.updates_as_own, world.updates);
+  assert_string_equal(world.details.env_sup[0], "SLURM_NTASKS=8");
+  assert_string_equal(world.details.req_nodes, "n2");
+  carry_out(order);  // nothing of it is new
+  assert_int_equal(world.updates, 1);
+  order.kind = MARKET_TAKE_AWARD;
+  order.text = "";
+  order.tasks = order.cpus = 1;
+  order.time_limit_min = 17;
+  carry_out(order);
+  expect_size(1, 17);
+  assert_string_equal(world.details.env_sup[0], "SLURM_NTASKS=1");
+  assert_int_equal(world.details.env_cnt, 2);
+  assert_null(world.details.req_nodes);
+  assert_int_equal(world.failures, 0);
+  forget_environment();
+}
+
+static void a_refused_size_or_start_leaves_the_size(void** state) {
+  market_order_t order = sized("n2");
+
+  (void)state;
+  world.update_code = ESLURM_ACCOUNTING_POLICY;
+  carry_out(order);
+  assert_int_equal(world.failures, 1);
+  expect_size(1, 17);
+  assert_null(world.details.req_nodes);
+  world.update_code = 0;
+  world.start_refused = "no such feature";
+  carry_out(order);
+  assert_string_equal(world.failure, "no such feature");
+  expect_size(1, 17);
+  assert_null(world.details.req_nodes);
+  forget_environment();
+}
+
+// The job runs on a core of the first node.
+static void run_on(int core, job_resources_t* held) {
+  *held = (job_resources_t){.node_bitmap = bit_alloc(NODES), .core_bitmap = bit_alloc(CORES)};
+  bit_set(held->node_bitmap, 0);
+  bit_set(held->core_bitmap, core);
+  world.job.job_resrcs = held;
+  world.job.job_state = JOB_RUNNING;
+}
+
+static void leave(job_resources_t* held) {
+  FREE_NULL_BITMAP(held->node_bitmap);
+  FREE_NULL_BITMAP(held->core_bitmap);
+  world.job.job_resrcs = NULL;
+}
+
+static void a_run_stops_and_goes_on_when_its_cores_are_free(void** state) {
+  (void)state;
+  job_resources_t held;
+
+  run_on(1, &held);
+  assert_true(carry_out((market_order_t){.kind = MARKET_SUSPEND, .job_id = JOB}));
+  assert_int_equal(world.job.job_state, JOB_SUSPENDED);
+  occupy(0, 1);
+  assert_false(carry_out((market_order_t){.kind = MARKET_RESUME, .job_id = JOB}));
+  failed_with("another job has one of its cores");
+  assert_int_equal(world.job.job_state, JOB_SUSPENDED);
+  bit_clear(world.held.core_bitmap, 1);
+  bit_set(world.held.core_bitmap, 2);
+  assert_true(carry_out((market_order_t){.kind = MARKET_RESUME, .job_id = JOB}));
+  assert_int_equal(world.job.job_state, JOB_RUNNING);
+  leave(&held);
+}
+
+// A reservation of one core of the first node, from then on for an hour.
+static slurmctld_resv_t* reserve_core(int core, time_t start, uint32_t id) {
+  slurmctld_resv_t* resv = xmalloc(sizeof(*resv));
+
+  resv->name = xstrdup("maintenance");
+  resv->resv_id = id;
+  resv->start_time = start;
+  resv->end_time = start + 3600;
+  resv->node_bitmap = bit_alloc(NODES);
+  bit_set(resv->node_bitmap, 0);
+  resv->core_bitmap = bit_alloc(NODES * CORES);
+  bit_set(resv->core_bitmap, core);
+  list_append(resv_list, resv);
+  return resv;
+}
+
+static bool resumes_beside(int core, time_t start, uint32_t id) {
+  slurmctld_resv_t* resv = reserve_core(core, start, id);
+  bool resumed;
+
+  world.job.job_state = JOB_SUSPENDED;
+  resumed = carry_out((market_order_t){.kind = MARKET_RESUME, .job_id = JOB});
+  assert_int_equal(world.job.job_state, resumed ? JOB_RUNNING : JOB_SUSPENDED);
+  list_delete_ptr(resv_list, resv);
+  return resumed;
+}
+
+// It has 600 s left.
+static void no_run_goes_on_into_a_reservation(void** state) {
+  (void)state;
+  job_resources_t held;
+  time_t now = time(NULL);
+
+  run_on(1, &held);
+  occupy(0, 3);  // by the other job
+  world.job.suspend_time = now - 100;
+  world.job.end_time = now + 500;
+  assert_false(resumes_beside(1, now + 300, 5));
+  failed_with("a reservation begins before its new end");
+  assert_false(resumes_beside(1, now - 60, 5));
+  assert_true(resumes_beside(2, now + 300, 5));
+  assert_true(resumes_beside(1, now + 900, 5));
+  assert_true(resumes_beside(1, now - 7200, 5));
+  world.job.resv_id = 5;
+  assert_true(resumes_beside(1, now + 300, 5));
+  world.job.resv_id = 0;
+  leave(&held);
+}
+
+static void a_run_that_keeps_more_than_cores_does_not_stop(void** state) {
+  (void)state;
+  job_resources_t held;
+
+  run_on(1, &held);
+  world.job.license_list = list_create(NULL);
+  list_append(world.job.license_list, &held);
+  assert_false(carry_out((market_order_t){.kind = MARKET_SUSPEND, .job_id = JOB}));
+  failed_with("it holds licences");
+  FREE_NULL_LIST(world.job.license_list);
+  world.job.gres_list_alloc = list_create(NULL);
+  list_append(world.job.gres_list_alloc, &held);
+  assert_false(carry_out((market_order_t){.kind = MARKET_SUSPEND, .job_id = JOB}));
+  failed_with("it holds GRES");
+  FREE_NULL_LIST(world.job.gres_list_alloc);
+  leave(&held);
+}
+
+static void only_batch_jobs_that_may_are_requeued(void** state) {
+  (void)state;
+  world.job.job_state = JOB_RUNNING;
+  world.job.batch_flag = 1;
+  assert_false(carry_out((market_order_t){.kind = MARKET_REQUEUE, .job_id = JOB}));
+  failed_with("it must not be requeued");
+  world.details.requeue = 1;
+  assert_true(carry_out((market_order_t){.kind = MARKET_REQUEUE, .job_id = JOB}));
+  assert_int_equal(world.priorities_set, 0);
+  world.job.job_state = JOB_SUSPENDED;  // Slurm would leave it held for ever
+  assert_true(carry_out((market_order_t){.kind = MARKET_REQUEUE, .job_id = JOB}));
+  assert_int_equal(world.priorities_set, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_job_that_is_gone_is_told, start, finish),
+      cmocka_unit_test_setup_teardown(the_limit_of_an_array_follows_the_draws, start, finish),
       cmocka_unit_test_setup_teardown(priority_is_set_once_and_computed_anew, start, finish),
       cmocka_unit_test_setup_teardown(priority_of_a_held_job_releases_it_not, start, finish),
       cmocka_unit_test_setup_teardown(hold_and_release_undo_each_other, start, finish),
@@ -477,8 +758,18 @@ int main(void) {
                                       finish),
       cmocka_unit_test_setup_teardown(a_job_that_cannot_be_bound_is_not, start, finish),
       cmocka_unit_test_setup_teardown(a_reservation_of_others_is_never_touched, start, finish),
+      cmocka_unit_test_setup_teardown(a_cancelled_job_is_ended_by_slurms_own_user, start, finish),
       cmocka_unit_test_setup_teardown(an_award_requires_its_nodes_and_releases, start, finish),
       cmocka_unit_test_setup_teardown(a_refused_award_leaves_the_job_held_as_it_was, start, finish),
+      cmocka_unit_test_setup_teardown(a_refused_award_holds_a_job_that_could_start, start, finish),
+      cmocka_unit_test_setup_teardown(an_award_sets_the_size, start, finish),
+      cmocka_unit_test_setup_teardown(a_refused_size_or_start_leaves_the_size, start, finish),
+      cmocka_unit_test_setup_teardown(a_run_stops_and_goes_on_when_its_cores_are_free, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(no_run_goes_on_into_a_reservation, start, finish),
+      cmocka_unit_test_setup_teardown(a_run_that_keeps_more_than_cores_does_not_stop, start,
+                                      finish),
+      cmocka_unit_test_setup_teardown(only_batch_jobs_that_may_are_requeued, start, finish),
   };
   return cmocka_run_group_tests_name("orders", tests, NULL, NULL);
 }

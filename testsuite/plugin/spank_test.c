@@ -8,7 +8,19 @@
 #include "testsuite/plugin/fakes.h"
 #include "testsuite/plugin/tests.h"
 
-enum { BUDGET, BUDGET_RATE, VALUE, QUOTE, OPTIONS };
+enum {
+  BUDGET,
+  BUDGET_RATE,
+  VALUE,
+  QUOTE,
+  WORKLOAD,
+  MALLEABLE,
+  CLASS,
+  WORK,
+  UTILITY,
+  ARRAY_BUDGET,
+  OPTIONS
+};
 static struct spank_option registered[OPTIONS];
 static int registered_count, remote;
 
@@ -48,6 +60,10 @@ static void all_options_are_offered_with_help(void** state) {
   assert_string_equal(registered[BUDGET_RATE].name, "budget-rate");
   assert_string_equal(registered[VALUE].name, "value");
   assert_string_equal(registered[QUOTE].name, "quote");
+  assert_string_equal(registered[CLASS].name, "class");
+  assert_string_equal(registered[WORK].name, "work");
+  assert_string_equal(registered[UTILITY].name, "utility");
+  assert_string_equal(registered[ARRAY_BUDGET].name, "array-budget");
   for (int i = 0; i < OPTIONS; i++) {
     assert_int_equal(registered[i].has_arg, 1);
     assert_true(strlen(registered[i].usage) > 10);
@@ -84,15 +100,64 @@ static void values_are_credits_and_two_durations(void** state) {
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(VALUE, bad[i], ESPANK_BAD_ARG);
 }
 
-static void quotes_are_a_menu_and_a_row(void** state) {
+static void quotes_are_a_row_of_a_menu_or_held(void** state) {
   (void)state;
-  static const char* const good[] = {"7f3a:3", "7f3a:12,later", "0:1"};
-  static const char* const bad[] = {"",        "7f3a",    "7f3a:",         ":3",
+  static const char* const good[] = {"7f3a:3", "7f3a:12,later", "0:1", "9c1e"};
+  static const char* const bad[] = {"",        "9c1e ",   "9c1e,later",    "7f3a:",        ":3",
                                     "7f3a:3x", "7f3a:-1", "7f3a:3,sooner", "7f3a:3,later "};
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
     expect(QUOTE, good[i], ESPANK_SUCCESS);
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(QUOTE, bad[i], ESPANK_BAD_ARG);
   expect(QUOTE, NULL, ESPANK_BAD_ARG);
+}
+
+static void work_and_sizes_are_of_cpus_and_memory(void** state) {
+  (void)state;
+  static const char* const works[] = {"cpu:16:00", "cpu:1-00:00:00", "cpu:5,mem:4:00:00"};
+  static const char* const sizes[] = {"cpu:1-16", "mem:4G-32G", "cpu:1-16,mem:512M-1T"};
+  static const char* const bad[] = {"", "cpu", "cpu:", "gpu:5", "cpu:x", "cpu:5,", ",cpu:5", "5"};
+  for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+    expect(WORKLOAD, works[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    expect(MALLEABLE, sizes[i], ESPANK_SUCCESS);
+  for (int option = WORKLOAD; option <= MALLEABLE; option++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+      expect(option, bad[i], ESPANK_BAD_ARG);
+    expect(option, NULL, ESPANK_BAD_ARG);
+  }
+}
+
+static void classes_are_names_and_work_is_a_number(void** state) {
+  (void)state;
+  static const char* const good[] = {"urgent", "nightly-2", "a_b"};
+  static const char* const bad[] = {"", "Urgent", "a b", "a;b", "\xff"};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    expect(CLASS, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(CLASS, bad[i], ESPANK_BAD_ARG);
+  expect(CLASS, NULL, ESPANK_BAD_ARG);
+  expect(WORK, "300", ESPANK_SUCCESS);
+  expect(WORK, "0.5", ESPANK_SUCCESS);
+  expect(WORK, "-1", ESPANK_BAD_ARG);
+  expect(WORK, "300GB", ESPANK_BAD_ARG);
+  expect(WORK, NULL, ESPANK_BAD_ARG);
+}
+
+static void utilities_weigh_tres_of_slurm(void** state) {
+  (void)state;
+  static const char* const good[] = {"cpu:3",        "cpu:3,mem:2",           "cpu:3,mem:2,log",
+                                     "cpu:0,mem:.5", "gres/gpu:a100:2,cpu:1", "mem:0.25,log"};
+  static const char* const bad[] = {
+      "",          "cpu",         "cpu:",          "cpu:0",    "cpu:0,log",
+      "log",       "log,cpu:3",   "cpu:3,log,log", "cpu:3,",   "cpu:-1",
+      "cpu:1e3",   "cores:3",     "gres/:2",       "energy:1", "cpu:nan",
+      "cpu:3,lag", "cpu:3;mem:2", "cpu:3, mem:2",  ":3",       "\xff"};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    expect(UTILITY, good[i], ESPANK_SUCCESS);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) expect(UTILITY, bad[i], ESPANK_BAD_ARG);
+  expect(UTILITY, NULL, ESPANK_BAD_ARG);
+  expect(ARRAY_BUDGET, "100", ESPANK_SUCCESS);
+  expect(ARRAY_BUDGET, "100/h", ESPANK_BAD_ARG);
+  expect(ARRAY_BUDGET, NULL, ESPANK_BAD_ARG);
 }
 
 static void on_the_node_nothing_is_judged(void** state) {
@@ -109,7 +174,13 @@ static void the_bid_of_the_job_around_is_forgotten(void** state) {
   static const char* const names[] = {"SLURM_SPANK__SLURM_SPANK_OPTION_market_budget",
                                       "SLURM_SPANK__SLURM_SPANK_OPTION_market_budget_rate",
                                       "SLURM_SPANK__SLURM_SPANK_OPTION_market_value",
-                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote"};
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_quote",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_workload",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_malleable",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_class",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_work",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_utility",
+                                      "SLURM_SPANK__SLURM_SPANK_OPTION_market_array_budget"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     setenv(names[i], "5", 1);
     unsetenv("SLURM_JOB_ID");
@@ -204,7 +275,10 @@ int run_spank_tests(void) {
       cmocka_unit_test_setup(all_options_are_offered_with_help, start),
       cmocka_unit_test_setup(budgets_are_decimal_credits, start),
       cmocka_unit_test_setup(values_are_credits_and_two_durations, start),
-      cmocka_unit_test_setup(quotes_are_a_menu_and_a_row, start),
+      cmocka_unit_test_setup(quotes_are_a_row_of_a_menu_or_held, start),
+      cmocka_unit_test_setup(work_and_sizes_are_of_cpus_and_memory, start),
+      cmocka_unit_test_setup(classes_are_names_and_work_is_a_number, start),
+      cmocka_unit_test_setup(utilities_weigh_tres_of_slurm, start),
       cmocka_unit_test_setup(on_the_node_nothing_is_judged, start),
       cmocka_unit_test_setup(the_bid_of_the_job_around_is_forgotten, start),
       cmocka_unit_test_setup(each_command_reads_its_own_variables, start),

@@ -5,6 +5,7 @@
 
 int run_priority_tests(void);
 int run_job_submit_tests(void);
+int run_job_limits_tests(void);
 int run_jobcomp_tests(void);
 int run_select_tests(void);
 int run_spank_tests(void);

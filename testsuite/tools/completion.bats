@@ -20,9 +20,9 @@ offers() { [[ " ${COMPREPLY[*]} " == *" $1 "* ]] || { echo "not offered: $1 in $
 @test "every verb of smarket, and the verbs below account" {
   offered smarket ''
   local verb
-  for verb in account balance deposit withdraw transfer refund quote menu why prices show rebid ask check simulate solve; do offers "$verb"; done
+  for verb in account balance deposit withdraw transfer refund quote menu submit reserve why prices show rebid ask fund check simulate solve; do offers "$verb"; done
   offered smarket account ''
-  [[ ${COMPREPLY[*]} == 'add list show' ]]
+  [[ ${COMPREPLY[*]} == 'add income collect join list show' ]]
   offered smarket --json acc
   [[ ${COMPREPLY[*]} == account ]]
 }

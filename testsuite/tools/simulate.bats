@@ -76,6 +76,20 @@ easy,4,1,10" ]]
   ! cmp -s 1.csv 3.csv
 }
 
+# 800 an hour buy all 8 cores at 100: 960 CPU-seconds take 120 s and cost 26.67; first_fit runs the job of the log, 300 s on two.
+@test "bids for work take the size that they pay for" {
+  printf '%s\n' '1 0 -1 300 2 -1 -1 2 600 -1 1 1 1 1 1 1 -1 -1' >one.swf
+  echo '1,800;cpu:16:00;cpu:1-8' >bids
+  echo 'database = "/x"; mechanism = "dva"; prices = { floor = "100"; fixed = "100"; cap = "1000"; };' >market.conf
+  smarket simulate --swf=one.swf --nodes=2x8 --bids=bids --market-conf=market.conf --mechanism=dva,first_fit --jobs=jobs.csv >table
+  [[ $(cut -d, -f1,6,9,10,19 jobs.csv) == "mechanism,cores,start,end,charged
+dva,8,"*",26.666667
+first_fit,2,"* ]] || { cat jobs.csv && false; }
+  awk -F, 'NR > 1 {print $10 - $9}' jobs.csv | xargs | grep -qx '120 300'
+  echo '1,800;cpu:16:00' >bids
+  refuses 'not RATE;WORKLOAD;RANGE[;DEADLINE]' --swf=one.swf --nodes=2x8 --bids=bids --strict --mechanism=dva
+}
+
 @test "budgets and deadlines of --bids decide what was served" {
   printf '%s\n' '1,4,10' '2,10,14' '3,2' '4,1' >bids
   smarket simulate --swf=small.swf --mechanism=easy --bids=bids --json >out
@@ -98,7 +112,7 @@ easy,4,1,10" ]]
 }
 
 # One core. Job 1 gets it for its limit of an hour at 0.10 and ends early; job 2 offers too little; job 3 is planned behind
-# job 1 and moves up when that ends.
+# job 1 and moves up when that ends. The price is the floor, so each owes what it ran: 600 s of 3600 for 0.10, 900 of 7200 for 0.20.
 one_core() {
   cat >one.swf <<'END'
 ; MaxProcs: 1
@@ -113,10 +127,10 @@ END
 @test "a market sells, refuses, starts earlier and bills" {
   one_core
   smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --jobs=jobs.csv --decisions=lines --json >out
-  [[ $(jq -c '.mechanisms[0] | [.mechanism, .completed, .refused, .revenue, .complaints]' out) == '["first_fit",2,1,0.3,[]]' ]]
-  [[ $(awk -F, 'NR > 1 { print $2, $15, $19 }' jobs.csv) == '1 COMPLETED 0.10
+  [[ $(jq -c '.mechanisms[0] | [.mechanism, .completed, .refused, .revenue, .complaints]' out) == '["first_fit",2,1,0.041667,[]]' ]]
+  [[ $(awk -F, 'NR > 1 { print $2, $15, $19 }' jobs.csv) == '1 COMPLETED 0.016667
 2 REFUSED 0.00
-3 COMPLETED 0.20' ]]
+3 COMPLETED 0.025' ]]
   local ended started
   ended=$(awk -F, '$2 == 1 { print $10 }' jobs.csv)
   started=$(awk -F, '$2 == 3 { print $9 }' jobs.csv)
@@ -125,14 +139,14 @@ END
   [[ $(jq -r 'select(.decision == "accept" and .job == "1") | .text' lines) == *'accepted for 0.10 credits (group1)'* ]]
 }
 
-# Job 1 pays 0.10 of 1 and job 3 0.20 of 5, a mean of 7 %. At the floor of 0.10 a core-hour their 1500 s would have brought
-# 0.0417. Job 2 came at 22:13.
+# Job 1 pays 0.0167 of 1 and job 3 0.025 of 5, a mean of 1.1 %. At the floor of 0.10 a core-hour their 1500 s would have brought
+# that, 0.0417. Job 2 came at 22:13.
 @test "what a market took of budgets and of what it expected, and what it refused when" {
   one_core
   smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --json >out
-  [[ $(jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation, .refused_value_by_hour[22]] | map(. * 1000 | round)' out) == '[70,7200,90]' ]]
+  [[ $(jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation, .refused_value_by_hour[22]] | map(. * 1000 | round)' out) == '[11,1000,90]' ]]
   smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit,fifo >table
-  grep -qE '^first_fit +7\.0 % +720\.0 % +0\.09 +22:00$' table
+  grep -qE '^first_fit +1\.1 % +100\.0 % +0\.09 +22:00$' table
   [[ $(smarket simulate --swf=one.swf --mechanism=fifo --json | jq -c '.mechanisms[0] | [.payment_to_budget, .income_to_expectation]') == '[null,null]' ]]
 }
 
@@ -150,12 +164,17 @@ END
 @test "accounts have --credits where it is given" {
   one_core
   smarket simulate --swf=one.swf --bids=bids --mechanism=first_fit --credits=0.15 --json >out
-  [[ $(jq -c '.mechanisms[0] | [.completed, .refused, .revenue]' out) == '[1,2,0.1]' ]]
+  [[ $(jq -c '.mechanisms[0] | [.completed, .refused, .revenue]' out) == '[1,2,0.016667]' ]]
 }
 
+# At 0.20 job 1 owes 0.20 for its 600 s of 3600 and, of the rest, the half above the floor: 0.033333 + 0.083333. Job 3 owes 0.05 + 0.175
+# of 0.40. With "reserved" both owe all.
 @test "the site's own settings" {
   one_core
   printf 'database = "/nowhere/ledger.db";\nmechanism = "first_fit";\nprices: { fixed = "0.2"; cap = "2.0"; };\n' >market.conf
+  smarket simulate --swf=one.swf --bids=bids --market-conf=market.conf --mechanism=site --json >out
+  [[ $(jq -c '.mechanisms[0] | [.mechanism, .revenue]' out) == '["site",0.341667]' ]]
+  echo 'charge = "reserved";' >>market.conf
   smarket simulate --swf=one.swf --bids=bids --market-conf=market.conf --mechanism=site --json >out
   [[ $(jq -c '.mechanisms[0] | [.mechanism, .revenue]' out) == '["site",0.6]' ]]
   refuses '--mechanism: "site": allowed are fifo' --swf=one.swf --mechanism=site

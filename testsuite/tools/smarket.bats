@@ -330,6 +330,79 @@ open_physics() {
   [ "$(wc -l < "$DIR/query")" -eq 1 ]
 }
 
+# batch_script LINE…: a batch script with these lines, its path in $DIR/run.sh.
+batch_script() { printf '%s\n' '#!/bin/bash' "$@" > "$DIR/run.sh"; }
+
+@test "quote: a script tells what is not given, as sbatch reads it" {
+  batch_script '# a comment' '#SBATCH -n 64 --time=2:00:00' '' '#SBATCH --mem-per-cpu "1500K" # and why' \
+    "#SBATCH -J 'two words' -o out.%j -Agpu --exclusive" '#SBATCH -n 32' 'srun true' '#SBATCH -n 1 -p late'
+  split quote "$DIR/run.sh"
+  [ "$status" -eq 0 ]
+  [ -z "$err" ]
+  [ "$(query | jq -c '[.size.tasks,.time_limit_s,.size.mem_per_cpu_mb,.account,.size.exclusive,.partition]')" = '[32,7200,2,"gpu",true,""]' ]
+  smarket quote -n 8 --mem=4G -A physics "$DIR/run.sh" > /dev/null
+  [ "$(query | jq -c '[.size.tasks,.size.mem_per_node_mb,.size.mem_per_cpu_mb,.account]')" = '[8,4096,0,"physics"]' ]
+  SBATCH_TIMELIMIT=30 smarket quote "$DIR/run.sh" > /dev/null
+  [ "$(query | jq .time_limit_s)" = 1800 ]
+}
+
+@test "quote, menu: what of a script is not counted is said" {
+  batch_script '#SBATCH --array=1-9 -n 4 --exclusive=user' '#SBATCH --frobnicate' '#SBATCH --begin=2030-01-15T08:00'
+  split quote "$DIR/run.sh"
+  [ "$status" -eq 0 ]
+  [ "$(query | jq .size.tasks)" = 4 ]
+  [ "$err" = "smarket: $DIR/run.sh:2: --array=1-9 is not counted here
+smarket: $DIR/run.sh:2: --exclusive=user is not counted here
+smarket: $DIR/run.sh:3: --frobnicate is not known here and not counted" ]
+  export FAKE_SLURM_ANSWER='{"ok":true,"menu":"7f3a","good_until":1800000600,"rows":[{"row":1,"completes":1800007260,"price":"3.00"}]}'
+  split menu "$DIR/run.sh"
+  [ "$status" -eq 0 ]
+  [[ $err == *"$DIR/run.sh: --begin is not counted in a menu" ]]
+  [ "$(query | jq -c '[.verb,.begin]')" = '["menu",""]' ]
+}
+
+@test "quote, menu: a script's class, work and worth" {
+  batch_script '#SBATCH --class=nightly --work=300'
+  smarket quote "$DIR/run.sh" > /dev/null
+  [ "$(query | jq -c '[.class,.work]')" = '["nightly","300"]' ]
+  smarket quote --class=urgent "$DIR/run.sh" > /dev/null
+  [ "$(query | jq -c '[.class,.work]')" = '["urgent","300"]' ]
+  batch_script '#SBATCH --value=40:60:120'
+  export FAKE_SLURM_ANSWER='{"ok":true,"menu":"7f3a","class":"curve","good_until":1800000600,"rows":[{"row":1,"completes":1800007260,"price":"3.00"}]}'
+  [[ $(smarket menu "$DIR/run.sh") == "menu 7f3a of class curve, good until "* ]]
+  [ "$(query | jq .value)" = '"40:60:120"' ]
+  smarket menu --budget=5 "$DIR/run.sh" > /dev/null
+  [ "$(query | jq -c '[.budget,.value]')" = '["5",null]' ]
+}
+
+@test "quote: a script that sbatch would refuse" {
+  refused() {
+    split quote "$DIR/run.sh"
+    one_line_error
+    [[ $err == *"$1"* ]] || { echo "$err" && return 1; }
+  }
+  printf 'srun true\n' > "$DIR/run.sh"
+  refused 'not a batch script'
+  batch_script '#SBATCH -n'
+  refused 'run.sh:2: -n needs a value'
+  batch_script "#SBATCH -J 'open"
+  refused 'run.sh:2: a quote is not closed'
+  batch_script '#SBATCH 64'
+  refused 'run.sh:2: "64" is no option'
+  batch_script '#SBATCH -n 4' '#SBATCH hetjob'
+  refused 'run.sh:3: of a heterogeneous job ask for each component alone'
+  rm "$DIR/run.sh"
+  refused 'No such file'
+}
+
+@test "show classes: a table, and nothing of few bids" {
+  export FAKE_SLURM_ANSWER='{"ok":true,"classes":[{"market":"main","class":"urgent","shape":"hard_deadline","samples":60,"prior":false,"spread":[{"of":"unit value","mean":4.5,"deviation":2.1},{"of":"slack","mean":2000,"deviation":300}]},{"market":"main","class":"curve","shape":"sigmoid","samples":0,"prior":true,"spread":[]}]}'
+  split show classes
+  [[ $out == *"urgent  hard_deadline       60  4.5 ± 2.1 a billing-hour, due 33 ± 5 min after the limit"* ]] || { echo "$out" && return 1; }
+  [[ $out == *"curve   sigmoid              -  too few bids: made up"* ]] || { echo "$out" && return 1; }
+  [ "$(smarket show classes --json | jq -r '.classes[0].samples')" = 60 ]
+}
+
 @test "quote: what sbatch would refuse is refused with the option's name" {
   refused() {
     split quote "${@:2}"
@@ -595,11 +668,11 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
 @test "every option of --help is in the manual page, and the reverse" {
   page=$DIR/page
   # SIZES tells which options of sbatch a bid cannot have.
-  sed '/^\.SH SIZES/,/^\.SH OTHER/d; s/\\//g; s/^\.[A-Z]* *//; s/f[BIR]//g' "$PAGES/smarket.1" | options_in > "$page"
+  sed "s/\\\\h'[^']*'//g" "$PAGES/smarket.1" | sed '/^\.SH SIZES/,/^\.SH OTHER/d; s/\\//g; s/^\.[A-Z]* *//; s/f[BIR]//g' | options_in > "$page"
   {
     smarket --help
-    for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu why \
-      "show owners" "show observed" ask \
+    for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu submit reserve why \
+      "show owners" "show observed" "show classes" ask fund 'account income' 'account collect' 'account join' \
       prices rebid learn check solve; do
       # shellcheck disable=SC2086
       smarket $verb --help

@@ -13,7 +13,7 @@ CLUSTER_ACCOUNTING=${CLUSTER_ACCOUNTING:-0} # 1: slurmdbd and MariaDB, associati
 CLUSTER_NODES=${CLUSTER_NODES:-4}
 CLUSTER_CPUS=${CLUSTER_CPUS:-16}
 CLUSTER_MEM=${CLUSTER_MEM:-64000}
-CLUSTER_GRES=${CLUSTER_GRES:-}           # "gpu:a100:4,gpu:t4:4" on every node
+CLUSTER_GRES=${CLUSTER_GRES:-}           # "gpu:a100:4,gpu:t4:4" on every node; "map:16": only counted
 CLUSTER_SLURM_EXTRA=${CLUSTER_SLURM_EXTRA:-} # lines added to slurm.conf
 # CLUSTER_BUILD_DIR: where the project was built (plugins, commands).
 CLUSTER_USERS=(games daemon www-data nobody)
@@ -156,7 +156,7 @@ cluster_install() {
 # written as they are, everything else as a string.
 cluster_set() {
   case $1:$2 in
-    *:[\(\[]* | *interval_ms:* | priority:* | max_array_tasks:* | contracts.minimum:*) CLUSTER_CONF_KEYS[$1]=$2 ;;
+    *:[\(\[]* | *interval_ms:* | priority:* | max_array_tasks:* | contracts.minimum:* | contracts.pairs:* | contracts.rows:*) CLUSTER_CONF_KEYS[$1]=$2 ;;
     *) CLUSTER_CONF_KEYS[$1]="\"$2\"" ;;
   esac
 }
@@ -164,6 +164,7 @@ cluster_set() {
 # Short slots and a fast market's thread, so that tests end soon.
 cluster_market_defaults() {
   cluster_set database "$CLUSTER_DIR/ledger/market.db"
+  cluster_set charge reserved # a run that ends has its bill at once; t1385 tests "resale"
   cluster_set planning.slot 0:10
   cluster_set planning.start_slack 0:10
   cluster_set planning.interval_ms 250
@@ -270,6 +271,10 @@ cluster_write_gres_conf() {
   mkdir -p "$CLUSTER_DIR/dev"
   for gres in ${CLUSTER_GRES//,/ }; do
     IFS=: read -r name type count <<<"$gres"
+    if [[ -z $count ]]; then # without a type and files, only counted
+      echo "NodeName=n[1-$CLUSTER_NODES] Name=$name Count=$type"
+      continue
+    fi
     for ((device = 0; device < count; device++)); do
       : >"$CLUSTER_DIR/dev/$type-$device"
     done
@@ -406,7 +411,11 @@ cluster_wait_state() {
 
 # ---- the end ----------------------------------------------------------------------------------------------------
 
-cluster_no_jobs() { [[ -z $(squeue -h -o %A 2>/dev/null) ]]; }
+# cluster_no_jobs [SQUEUE-OPTION…]: slurmctld answers, and says that no such job waits, runs or is about to end.
+cluster_no_jobs() {
+  local jobs
+  jobs=$(squeue -h -o %A "$@" 2>/dev/null) && [[ -z $jobs ]]
+}
 
 cluster_cancel_all() {
   cluster_alive slurmctld || return 0

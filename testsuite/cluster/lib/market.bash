@@ -97,7 +97,8 @@ fail_at() {
 }
 
 # run_of JOB RESTART: its row in SQL; the latest, since job ids come again after a kill.
-run_of() { echo "(select id from segment where job_id = $1 and restart = ${2:-0} order by submitted desc limit 1)"; }
+# Rests, which are bought and not used, are no runs.
+run_of() { echo "(select id from segment where job_id = $1 and restart = ${2:-0} and state <> 'UNUSED' order by submitted desc limit 1)"; }
 
 # The segment of a run: status|state|quoted|charged|refunded|elapsed
 segment() { ledger "select status, state, quoted, charged, refunded, elapsed from segment where id = $(run_of "$1" "${2:-0}")"; }
@@ -132,9 +133,10 @@ books_balance() {
 
 no_liens() { [[ $(ledger "select count(*) from segment where status = 'open'") -eq 0 ]]; }
 
-# After every file: the controller is alive, all liens are gone, the books balance.
+# After every file: the controller is alive, all liens are gone (those of jobs that a restart forgot take a minute), the
+# books balance.
 all_is_well() {
-  cluster_alive slurmctld && scontrol ping | grep -q UP && cluster_wait 30 no_liens && books_balance
+  cluster_alive slurmctld && scontrol ping | grep -q UP && cluster_wait 90 no_liens && books_balance
 }
 
 no_reservations() { [[ $(scontrol show reservation -o 2>/dev/null) != *ReservationName=* ]]; }

@@ -24,7 +24,7 @@ replay_submit() {
   echo "$number ${job:--}" >>"$folder/submitted"
 }
 
-replay_is_over() { [[ -z $(squeue -h -o %A) ]] && no_liens; }
+replay_is_over() { cluster_no_jobs && no_liens; }
 
 # Until no job is there any more. When for half a minute none runs those that wait are cancelled: nothing is to come for them.
 replay_wait() {
@@ -41,7 +41,7 @@ replay_wait() {
 
 # replay_real LIST FOLDER [SECONDS]: submits the jobs at their times and waits until all have ended and are billed, at most
 # SECONDS (an hour) after the last submission. FOLDER/begin is the beginning, FOLDER/real has a line "NUMBER,STATE,START,END,CHARGED"
-# for each, money in micro-credits.
+# for each, money in micro-credits. A function replay_hook, if there is one, is called with the number of each before it is submitted.
 replay_real() {
   local list=$1 folder=$2 number after rest now
   mkdir -p "$folder/said"
@@ -53,6 +53,7 @@ replay_real() {
     # A little into the second, so that Slurm's clock shows the same one.
     now=$(((REPLAY_BEGIN + after) * 1000000 + 50000 - now))
     [[ $now -le 0 ]] || sleep "$((now / 1000000)).$(printf %06d $((now % 1000000)))"
+    ! declare -F replay_hook >/dev/null || replay_hook "$number" || return 1
     # One after the other: of two in one second the market takes the first one first, as in virtual time.
     # shellcheck disable=SC2086
     replay_submit "$folder" "$number" "$after" $rest </dev/null

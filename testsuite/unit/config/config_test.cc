@@ -69,7 +69,9 @@ TEST(Config, TheExampleLoadsAndMeansWhatItSays) {
   EXPECT_EQ(config->database, "/var/lib/slurm-market/ledger.db");
   EXPECT_EQ(config->mechanism, "era");
   EXPECT_EQ(config->partitions, std::vector<std::string>{"main"});
-  EXPECT_EQ(config->charge_basis, ChargeBasis::kReserved);
+  EXPECT_EQ(config->charge_basis, ChargeBasis::kResale);
+  EXPECT_EQ(config->cancel_grace, 300);
+  EXPECT_EQ(config->taken_back(), EndRule::kCharge);
   EXPECT_EQ(config->ends.late, EndRule::kRefund);
   EXPECT_EQ(config->ends.node_fail, EndRule::kFree);
   EXPECT_EQ(config->refund_window, 14 * 86400);
@@ -109,11 +111,26 @@ TEST(Config, TheSeedIsNeverSaid) {
   }
   expect_fault("seed = 7755331;", "2: seed: (not shown): a text that nobody can guess");
   expect_fault("contracts = { floor = \"paper\"; };", "2: contracts.floor: paper: one of site");
+  const auto expect_class_fault = [](const std::string& one, const std::string& start) {
+    expect_fault("contracts = { classes = ( { " + one + " } ); };", start);
+  };
+  expect_class_fault("name = \"Urgent\"; shape = \"sigmoid\";",
+                     "2: contracts.classes[0].name: Urgent: a name of");
+  expect_class_fault("name = \"a\";",
+                     "2: contracts.classes[0].shape: not given: one of hard_deadline");
+  expect_class_fault("name = \"a\"; shape = \"cliff\";",
+                     "2: contracts.classes[0].shape: cliff: one of");
+  expect_class_fault("name = \"a\"; shape = \"sigmoid\"; value = \"3\";",
+                     "2: contracts.classes[0].value: 3: only with shape");
+  expect_class_fault("name = \"a\"; shape = \"recurrent\"; value = \"3\";",
+                     "2: contracts.classes[0].seconds_per_work: not given: seconds");
+  expect_class_fault("name = \"a\"; shape = \"sigmoid\"; }, { name = \"a\"; shape = \"sigmoid\";",
+                     "2: contracts.classes[1].name: a: a name of");
 }
 
 TEST(Config, EveryKeyIsRead) {
   const auto config = load(R"(
-mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; pairs = 20; rows = 5; epoch = "0:30:00"; minimum = 7; }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted"; mode = "observe";
+mechanism = "on_demand"; seed = "a secret"; contracts = { floor = "none"; pairs = 20; rows = 5; epoch = "0:30:00"; minimum = 7; classes = ( { name = "urgent"; shape = "hard_deadline"; accounts = ["Physics"]; qos = ["High"]; partitions = ["main"]; }, { name = "nightly"; shape = "recurrent"; value = "0.8"; seconds_per_work = "0.5"; unit = "GB"; } ); }; currency = "SU"; partitions = []; unbid = "refuse"; on_error = "unbilled"; comment = "yes"; quiet = "accepted"; mode = "observe";
 no_funds = "wait"; arrays = "per_task"; max_array_tasks = 5; priority = 77L; bill_in_admin_comment = "no"; jobcomp = "jobcomp/filetxt";
 charge = "used"; refund_window = "1-0";
 ends = { own = "refund"; cancelled_before_start = "charge"; cancelled_by_operator = "charge"; node_fail = "charge";
@@ -135,6 +152,18 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_EQ(config->contracts.rows, 5u);
   EXPECT_EQ(config->contracts.epoch, 1800);
   EXPECT_EQ(config->contracts.minimum, 7u);
+  ASSERT_EQ(config->contracts.classes.size(), 2u);
+  const ContractClass& urgent = config->contracts.classes[0];
+  EXPECT_EQ(urgent.name, "urgent");
+  EXPECT_TRUE(urgent.is_open_to("physics", "main", "high"));
+  EXPECT_FALSE(urgent.is_open_to("biology", "main", "high"));
+  EXPECT_FALSE(urgent.is_open_to("physics", "gpu", "high"));
+  EXPECT_FALSE(urgent.is_open_to("physics", "main", ""));
+  const ContractClass& nightly = config->contracts.classes[1];
+  EXPECT_TRUE(nightly.is_recurrent() && nightly.is_open_to("any", "where", ""));
+  EXPECT_EQ(nightly.value, 0.8);
+  EXPECT_EQ(nightly.seconds_per_work, 0.5);
+  EXPECT_EQ(nightly.unit, "GB");
   EXPECT_EQ(config->quote_hold, 120);
   EXPECT_EQ(config->currency, "SU");
   EXPECT_EQ(config->unbid, UnbidJobs::kRefuse);
@@ -185,6 +214,29 @@ configurations = ( { name = "gpu"; formal = ( { tres = "gres/gpu"; amount = "2";
   EXPECT_DOUBLE_EQ(config->weight_of("gres/gpu:t4"), 8);
   EXPECT_DOUBLE_EQ(config->weight_of("cpu"), 0);
   EXPECT_DOUBLE_EQ(config->weight_of("license/x"), 0);
+}
+
+TEST(Config, PotsOfTycoon) {
+  const auto config = load(
+      "planning = { auction_period = \"0:30\"; };\n"
+      "tycoon = { account = \"user\"; interval = \"1-0\"; enforce = \"requeue\"; fund_max = "
+      "\"0.25\"; "
+      "min_run = \"3:00\"; slack = \"0.2\"; };");
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_TRUE(config->tycoon.has_pots());
+  EXPECT_EQ(config->tycoon.interval, 86400);
+  EXPECT_EQ(config->tycoon.enforce, TycoonEnforce::kRequeue);
+  EXPECT_EQ(config->tycoon.fund_max, 0.25);
+  EXPECT_EQ(config->tycoon.min_run, 180);
+  EXPECT_EQ(config->tycoon.slack, 0.2);
+  EXPECT_FALSE(load("")->tycoon.has_pots());
+  expect_fault("tycoon = { account = \"both\"; };", "2: tycoon.account: both: one of ");
+  expect_fault("tycoon = { interval = \"0:05\"; };", "2: tycoon.interval: 0:05: ");
+  expect_fault("tycoon = { fund_max = \"0\"; };", "2: tycoon.fund_max: 0: ");
+  expect_fault("tycoon = { fund_max = \"1.5\"; };", "2: tycoon.fund_max: 1.5: ");
+  expect_fault("tycoon = { enforce = \"kill\"; };", "2: tycoon.enforce: kill: one of start, ");
+  expect_fault("tycoon = { enforce = \"suspend\"; };", "2: tycoon.enforce: suspend: ");
+  expect_fault("tycoon = { period = \"0:10\"; };", "2: tycoon.period: ");
 }
 
 TEST(Config, EachMarketHasItsMode) {

@@ -75,6 +75,21 @@ TEST_F(Bids, WhoCannotPayTeachesNothingHoweverOften) {
   EXPECT_EQ(learned(), Values{});
 }
 
+TEST_F(Bids, TheClassIsKeptWithWhatItsShapeNeeds) {
+  RecordBid curve = confirmed("t:1", kDay, 6), nightly = confirmed("t:2", kDay + 1, 7);
+  curve.bid.job_class = "curve";
+  curve.bid.drop = 3600;
+  curve.bid.zero = 7200;
+  nightly.bid.job_class = "nightly";
+  nightly.bid.work = 0.5;
+  EXPECT_EQ(apply(curve), Outcome::kDone);
+  EXPECT_EQ(apply(nightly), Outcome::kDone);
+  const auto bids = ledger.past_bids("c", kDay - 1, kDay + 10);
+  ASSERT_EQ(bids->size(), 2u);
+  EXPECT_EQ(bids->at(0), curve.bid);
+  EXPECT_EQ(bids->at(1), nightly.bid);
+}
+
 TEST_F(Bids, AConfirmedOneCountsUntilItIsTakenBack) {
   EXPECT_EQ(apply(confirmed("t:1", kDay, 6)), Outcome::kDone);
   EXPECT_EQ(apply(confirmed("t:2", kDay + 1, 7)), Outcome::kDone);

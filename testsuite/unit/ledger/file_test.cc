@@ -173,6 +173,39 @@ TEST_F(File, ASchema2LedgerOpens) {
   EXPECT_EQ(ledger.observations()->size(), 1u);
 }
 
+TEST_F(File, ASchema3LedgerOpens) {
+  make_schema(3, path);
+  Ledger ledger = open_or_die(path, Mode::kReadWrite);
+  expect_schema_1_books(ledger);
+  EXPECT_EQ(ledger.observations()->size(), 1u);
+  const auto bids = ledger.past_bids("c1", 0, kNow + 86400);
+  ASSERT_TRUE(bids.has_value());
+  ASSERT_EQ(bids->size(), 3u);
+  for (const PastBid& bid : *bids) {
+    EXPECT_EQ(bid.job_class, "");
+    EXPECT_EQ(bid.zero, 0);
+    EXPECT_EQ(bid.work, 0);
+  }
+}
+
+TEST_F(File, ASchema4LedgerOpens) {
+  make_schema(4, path);
+  Ledger ledger = open_or_die(path, Mode::kReadWrite);
+  expect_schema_1_books(ledger);
+  const auto bids = ledger.past_bids("c1", 0, kNow + 86400);
+  ASSERT_TRUE(bids.has_value());
+  ASSERT_EQ(bids->size(), 3u);
+  EXPECT_EQ(bids->at(2).job_class, "urgent");
+  EXPECT_EQ(bids->at(2).work, 2.5);
+  EXPECT_TRUE(ledger.utility_runs({"c1"})->empty());
+  const RecordUtility run{
+      "c1:7:0:aa", "c1", {{"market", 1001, "render"}, kNow, 60, {{"cpu", 0.5}}}};
+  const auto outcomes = ledger.apply({run, run}, kNow);
+  ASSERT_TRUE(outcomes.has_value()) << outcomes.error().text;
+  EXPECT_THAT(*outcomes, ::testing::ElementsAre(Outcome::kDone, Outcome::kAlreadyDone));
+  EXPECT_EQ(ledger.utility_runs({"c1"})->size(), 1u);
+}
+
 TEST_F(File, AnOlderSchemaIsCopiedAndUpgraded) {
   make_schema_1(path);
   SchemaSteps steps = schema_steps();

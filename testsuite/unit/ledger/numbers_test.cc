@@ -172,7 +172,7 @@ TEST_F(Forgotten, ARunThatGoesOnHasALienAgain) {
 
 TEST_F(Forgotten, WhatWasPaidForIsNotPaidForAgain) {
   apply_one(ledger, ending("5", 30));
-  EXPECT_EQ(apply_one(ledger, PlaceLien{free_}), Outcome::kAlreadyDone);
+  EXPECT_EQ(apply_one(ledger, PlaceLien{free_}), Outcome::kPaid);
   EXPECT_EQ(balance_of(ledger, "physics").liens, Money());
 }
 

@@ -92,8 +92,7 @@ TEST_F(Operations, ASecondSettlementChangesNothing) {
   EXPECT_EQ(apply_one(ledger, PlaceLien{run}), Outcome::kDone);
   EXPECT_EQ(apply_one(ledger, settled(run, credits("15"))), Outcome::kDone);
   EXPECT_EQ(apply_one(ledger, settled(run, credits("50"))), Outcome::kAlreadyDone);
-  EXPECT_EQ(apply_one(ledger, PlaceLien{run}), Outcome::kAlreadyDone)
-      << "a settled run holds nothing";
+  EXPECT_EQ(apply_one(ledger, PlaceLien{run}), Outcome::kPaid) << "a settled run holds nothing";
   EXPECT_EQ(apply_one(ledger, VoidLien{run.key, ""}), Outcome::kAlreadyDone);
   EXPECT_EQ(posted(), credits("85"));
   EXPECT_EQ(liens(), Money());

@@ -58,7 +58,7 @@ rc::Gen<Step> any_step() {
 
 Outcome model_lien(Model& model, const Step& step) {
   ModelRun& run = model.runs[step.job];
-  if (run.settled) return Outcome::kAlreadyDone;
+  if (run.settled) return Outcome::kPaid;
   const std::pair<std::string, std::int64_t> wanted{step.account, step.amount};
   if (run.lien == wanted) return Outcome::kAlreadyDone;
   const std::int64_t old = run.lien && run.lien->first == step.account ? run.lien->second : 0;

@@ -94,6 +94,9 @@ TEST(Charges, OfWhatNeverRanAreFaults) {
   Segment fee = charged("5");
   fee.start = 0;
   EXPECT_THAT(compared_with(fee, slurm({never})), IsEmpty()) << "cancelled for a fee";
+  Segment place = charged("5");
+  place.note = "place market_r1";
+  EXPECT_THAT(compared_with(place, slurm({never})), IsEmpty()) << "others ran in it";
 }
 
 TEST(Charges, AdminCommentMustSayTheSame) {

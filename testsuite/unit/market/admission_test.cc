@@ -76,10 +76,6 @@ TEST_F(Admission, RefusesWhatCannotBePlanned) {
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "main,other"}),
               HasSubstr("no partition other"));
   EXPECT_THAT(refused(Ask{.budget = "1", .partition = "other"}), HasSubstr("no partition other"));
-  market_submission_t het{};
-  het.budget = "1";
-  het.het = true;
-  EXPECT_THAT(world.market().submit(het, kStart).text, HasSubstr("heterogeneous"));
 }
 
 TEST_F(Admission, OnlyMembersSpend) {

@@ -104,7 +104,7 @@ const Owed kOwed[] = {
     {"first_fit", "reserved", 16, "16"},  // 16 CPUs × 1 h × 1
     {"first_fit", "used", 16, "4"},       // a quarter of it
     {"on_demand", "reserved", 16, "16"},  // as first_fit
-    {"abacus", "reserved", 16, "24"},     // its budget, by which it was ranked
+    {"abacus", "reserved", 16, "6"},      // a quarter of its time limit: a quarter of its budget
     {"tycoon", "reserved", 16, "6"},      // alone on all CPUs: 24 ÷ 3600 a second × 900
     {"dva", "reserved", 4, "0.05"},       // the runner-up's ask: 4 CPUs × 0.05 an hour × ¼ h
     {"fifo", "reserved", 16, "0"},        // a queue without prices

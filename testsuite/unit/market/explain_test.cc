@@ -18,11 +18,12 @@ using ::testing::Not;
 
 /// Four nodes of four CPUs; where prices are posted a CPU-hour costs 1/3 of a credit.
 struct Cluster : World {
-  explicit Cluster(const std::string& mechanism)
-      : World(fmt::format(
-            "mechanism = \"{}\"; prices = {{ {} }};\nno_funds = \"wait\";\n"
-            "planning = {{ auction_period = \"0:10\"; }};\n",
-            mechanism, mechanism == "first_fit" ? "fixed = \"0.333333\";" : "floor = \"0.05\";")) {
+  explicit Cluster(const std::string& mechanism, const std::string& more = "")
+      : World(fmt::format("mechanism = \"{}\"; prices = {{ {} }};\nno_funds = \"wait\";\n"
+                          "planning = {{ auction_period = \"0:10\"; }};\n{}",
+                          mechanism,
+                          mechanism == "first_fit" ? "fixed = \"0.333333\";" : "floor = \"0.05\";",
+                          more)) {
     EXPECT_TRUE(books().deposit("physics", *Money::parse("100.000001"), "", now));
     sync();
   }
@@ -136,7 +137,7 @@ const Kind kKinds[] = {
      8,
      nothing,
      look,
-     {"runs since ", "a completed job pays 9.00.", "[RUNNING]"}},
+     {"runs since ", "so far, you pay at most 9.00.", "[RUNNING]"}},
     {"a bid in tycoon",
      "tycoon",
      "9",
@@ -150,7 +151,8 @@ const Kind kKinds[] = {
      8,
      nothing,
      [](Cluster& c, std::uint32_t id) { change(c, id, [](FakeJob&) {}); },
-     {"waits in the auction", "a completed job pays 9.00;", "[QUEUED]"}},
+     {"your share of the cluster is 100 %, 1st of 1 waiting (abacus/2, alpha 0.5)",
+      "you pay at most 9.00;", "[QUEUED]"}},
     {"a bid in dva whose dependency failed",
      "dva",
      "9",
@@ -244,12 +246,14 @@ TEST(Explain, AnAcceptanceSaysWhatIsPaid) {
   ask.budget = "50";
   EXPECT_THAT(Cluster("tycoon").test_only(ask).text, HasSubstr("accepted: you pay at most 50.00 "));
   EXPECT_THAT(Cluster("dva").test_only(ask).text, HasSubstr("accepted: you pay at most 50.00 "));
-  EXPECT_THAT(Cluster("abacus").test_only(ask).text,
+  EXPECT_THAT(Cluster("abacus").test_only(ask).text, HasSubstr("accepted: you pay at most 50.00 "));
+  const std::string by_start = "abacus = { weight = \"start\"; };\n";
+  EXPECT_THAT(Cluster("abacus", by_start).test_only(ask).text,
               HasSubstr("accepted: a completed job pays 50.00 "));
   EXPECT_THAT(Cluster("fifo").test_only(ask).text, HasSubstr("accepted: costs nothing"));
   ask.budget.clear();
   ask.value = "50:2:00:00:4:00:00";
-  EXPECT_THAT(Cluster("abacus").test_only(ask).text,
+  EXPECT_THAT(Cluster("abacus", by_start).test_only(ask).text,
               HasSubstr("accepted: a completed job pays its value then, at most 50.00 "));
 }
 

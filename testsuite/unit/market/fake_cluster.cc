@@ -12,6 +12,13 @@
 #include <stdexcept>
 
 namespace market::testing {
+namespace {
+
+const char* user_of(std::uint32_t uid) {
+  return uid == 1 ? "daemon" : "root";
+}
+
+}  // namespace
 
 World::World(const std::string& settings, std::uint32_t nodes, std::uint32_t cores)
     : node_up(nodes, true), cores_(cores) {
@@ -45,9 +52,12 @@ void World::restart_market() {
 
 void World::write_settings(const std::string& settings) const {
   const bool seeded = settings.find("seed") != std::string::npos;
+  // Tests of other things have their bills at once; resale_test.cc is about the default.
+  const bool names_charge = settings.find("charge = ") != std::string::npos;
   std::ofstream(folder_ + "/market.conf")
       << "database = \"" << folder_ << "/ledger.db\";\n"
-      << settings << (seeded ? "" : "\nseed = \"the same in every test\";\n");
+      << settings << (names_charge ? "" : "\ncharge = \"reserved\";\n")
+      << (seeded ? "" : "\nseed = \"the same in every test\";\n");
 }
 
 void World::configure(const std::string& settings, bool by_crash) {
@@ -90,6 +100,7 @@ void World::tell_cluster() {
   cluster.reservations = reserved.data();
   cluster.reservation_count = static_cast<std::uint32_t>(reserved.size());
   cluster.preempts_by_qos = preempts_by_qos;
+  cluster.takes_ranks = takes_ranks;
   cluster.qos = qos.data();
   cluster.qos_count = static_cast<std::uint32_t>(qos.size());
   cluster.qos_enforced = qos_enforced;
@@ -121,6 +132,7 @@ Answer World::submit(const Ask& ask) {
   submission.size.min_cpus = ask.cpus;
   submission.size.tasks = ask.cpus;
   submission.uid = ask.uid;
+  submission.user = user_of(ask.uid);
   submission.account = ask.account.empty() ? nullptr : ask.account.c_str();
   submission.partition = ask.partition.empty() ? nullptr : ask.partition.c_str();
   submission.qos = ask.qos.empty() ? nullptr : ask.qos.c_str();
@@ -137,8 +149,19 @@ Answer World::submit(const Ask& ask) {
   submission.size.tres_per_node = ask.gres.c_str();
   submission.budget = ask.budget.empty() ? nullptr : ask.budget.c_str();
   submission.budget_rate = ask.rate.empty() ? nullptr : ask.rate.c_str();
+  submission.size.max_nodes = ask.max_nodes;
+  submission.workload = ask.workload.empty() ? nullptr : ask.workload.c_str();
+  submission.malleable = ask.malleable.empty() ? nullptr : ask.malleable.c_str();
+  submission.interactive = ask.interactive;
+  submission.array_budget = ask.array_budget.empty() ? nullptr : ask.array_budget.c_str();
+  submission.name = ask.name.empty() ? nullptr : ask.name.c_str();
+  submission.utility = ask.utility.empty() ? nullptr : ask.utility.c_str();
   submission.value = ask.value.empty() ? nullptr : ask.value.c_str();
   submission.quote = ask.quote.empty() ? nullptr : ask.quote.c_str();
+  submission.job_class = ask.job_class.empty() ? nullptr : ask.job_class.c_str();
+  submission.work = ask.work.empty() ? nullptr : ask.work.c_str();
+  submission.component = ask.component;
+  submission.follows = ask.follows;
   return market_->submit(submission, now);
 }
 
@@ -153,6 +176,35 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   if (out != nullptr) *out = answer;
   market_->submission_over(answer.ticket);
   if (answer.verdict == MARKET_REJECTED || answer.verdict == MARKET_AGAIN) return 0;
+  const FakeJob job = job_of(ask, answer);
+  jobs[job.id] = job;
+  return job.id;
+}
+
+std::vector<std::uint32_t> World::run_together(std::vector<Ask> asks, std::vector<Answer>* out) {
+  std::vector<Answer> answers;
+  for (Ask& ask : asks) {
+    ask.component = static_cast<std::uint32_t>(answers.size() + 1);
+    ask.follows = answers.empty() ? 0 : answers.back().ticket;
+    answers.push_back(submit(ask));
+    if (answers.back().verdict == MARKET_REJECTED || answers.back().verdict == MARKET_AGAIN) break;
+  }
+  if (out != nullptr) *out = answers;
+  std::vector<std::uint32_t> ids;
+  const bool is_refused = answers.back().verdict == MARKET_REJECTED;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    market_->submission_over(answers[i].ticket);
+    if (is_refused) continue;
+    FakeJob job = job_of(asks[i], answers[i]);
+    ids.push_back(job.id);
+    job.het_job = ids.front();
+    job.het_offset = static_cast<std::uint32_t>(i);
+    jobs[job.id] = job;
+  }
+  return ids;
+}
+
+FakeJob World::job_of(const Ask& ask, const Answer& answer) {
   FakeJob job;
   job.id = next_id_++;
   job.uid = ask.uid;
@@ -161,7 +213,9 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.submit = now;
   job.begin = ask.begin;
   job.deadline = ask.deadline;
-  job.limit_min = ask.limit_min;
+  job.limit_min = answer.time_limit_min != 0 ? answer.time_limit_min : ask.limit_min;
+  job.cpu_seconds = ask.cpu_seconds;
+  job.max_nodes = ask.max_nodes;
   job.cpus = ask.cpus;
   if (!ask.partition.empty()) job.partition = ask.partition;
   if (!answer.partition.empty()) job.partition = answer.partition;
@@ -171,6 +225,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
   job.mem_mb = ask.mem_mb;
   job.required = ask.required;
   job.gres = ask.gres;
+  job.name = ask.name;
   job.runtime = ask.runtime == 0 ? ask.limit_min * Time{60} : ask.runtime;
   job.account = answer.account.empty() ? ask.account : answer.account;
   job.note = answer.note;
@@ -181,8 +236,7 @@ std::uint32_t World::run(const Ask& ask, Answer* out) {
     job.throttle = ask.throttle;
     job.task = 0;
   }
-  jobs[job.id] = job;
-  return job.id;
+  return job;
 }
 
 std::uint32_t World::bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min,
@@ -206,6 +260,7 @@ void World::expect_balanced() {
 std::string World::query(const std::string& json, std::uint32_t uid, bool is_operator) {
   market_submission_t submission{};
   submission.uid = uid;
+  submission.user = user_of(uid);
   submission.is_operator = is_operator;
   submission.query = json.c_str();
   return market_->submit(submission, now).text;
@@ -217,7 +272,7 @@ void World::allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs) {
     std::uint64_t word = 0;
     for (const std::uint32_t core : cores) word |= std::uint64_t{1} << core;
     words[node] = word;
-    allocs.push_back({node, 0, &words[node], 1, node_names[node].c_str()});
+    allocs.push_back({node, job.mem_mb, &words[node], 1, node_names[node].c_str()});
   }
 }
 
@@ -230,17 +285,21 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     market_job_t record{};
     record.job_id = id;
     record.array_job_id = job.array_job;
-    record.array_task_id = job.task;
+    record.array_task_id = job.tasks_pending > 0 ? UINT32_MAX : job.task;
     record.array_tasks_pending = job.tasks_pending;
+    record.het_job_id = job.het_job;
+    record.het_offset = job.het_offset;
     record.restart = job.restart;
     record.uid = job.uid;
     record.state = job.state;
     record.held = job.held;
     record.held_by_site = job.held_by_site;
     record.dependent = job.dependent;
+    record.size_limited = job.size_limited;
     record.dependency_failed = job.dependency_failed;
     record.array_throttle = job.throttle;
     record.array_full = array_is_full(job);
+    record.array_running = tasks_running(job);
     if (job.state == MARKET_JOB_PENDING && market_->wants_count(id, job.note)) {
       record.counted_cpus = std::max(job.cpus, job.counted);
       record.counted_nodes = (record.counted_cpus + cores_ - 1) / cores_;
@@ -249,13 +308,14 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.begin = job.begin;
     record.deadline = job.deadline;
     record.start = job.start;
-    record.end = job.state == MARKET_JOB_RUNNING
-                     ? job.start + job.limit_min * Time{60} + job.suspended
-                     : job.end;
-    record.suspended_s = job.suspended;
+    const bool is_live = job.state == MARKET_JOB_RUNNING || job.state == MARKET_JOB_SUSPENDED;
+    record.end = is_live ? job.start + job.limit_min * Time{60} + job.suspended : job.end;
+    record.suspended_s =
+        job.suspended + (job.state == MARKET_JOB_SUSPENDED ? now - job.suspended_at : 0);
     record.time_limit_min = job.limit_min;
     record.site_factor = job.site_factor;
-    record.user = "root";
+    record.user = user_of(job.uid);
+    record.name = job.name.c_str();
     record.account = job.account.c_str();
     record.partition = job.partition.c_str();
     record.qos = job.qos.c_str();
@@ -334,9 +394,38 @@ void World::end(FakeJob& job, int state) {
   if (const auto texts = market_->job_ended(record, now)) {
     job.note = texts->note;
     job.admin_comment = texts->bill;
+    if (texts->array_limit > 0) set_array_limit(job.array_job, texts->array_limit);
   }
   job.cores.clear();
   job.ended_told = true;
+}
+
+bool World::suspend(FakeJob& job) {
+  if (job.state != MARKET_JOB_RUNNING || !job.gres.empty()) return false;
+  job.state = MARKET_JOB_SUSPENDED;
+  job.suspended_at = now;
+  return true;
+}
+
+bool World::resume(FakeJob& job) {
+  if (job.state != MARKET_JOB_SUSPENDED) return false;
+  const CoreMap taken = running_cores();
+  for (const auto& [node, cores] : job.cores)
+    for (const std::uint32_t core : cores)
+      if (taken[node][core] != 0) return false;
+  job.state = MARKET_JOB_RUNNING;
+  job.suspended += now - job.suspended_at;
+  return true;
+}
+
+bool World::stop_run(FakeJob& job, const market_order_t& order) {
+  constexpr Time kKeptBack = 121;
+  if (order.kind == MARKET_SUSPEND) return suspend(job);
+  if (order.kind == MARKET_RESUME) return resume(job);
+  if (job.state != MARKET_JOB_RUNNING || job.no_requeue) return false;
+  requeue(job, MARKET_JOB_REQUEUED);
+  job.begin = now + kKeptBack;
+  return true;
 }
 
 void World::requeue(FakeJob& job, int state) {
@@ -401,15 +490,26 @@ void World::obey_order(const market_order_t& order) {
       job->held = job->held_by_site = false;
       break;
     case MARKET_AWARD:
-      if (!job->refusal.empty()) {
-        market_->order_failed(order, job->refusal, now);
+      if (!job->refusal.empty() || (job->most_cpus != 0 && order.cpus > job->most_cpus)) {
+        job->held = job->held_by_site = true;
+        job->state_desc.clear();
+        market_->order_failed(
+            order, job->refusal.empty() ? "it is above a limit of its QOS" : job->refusal, now);
         break;
       }
       job->held = job->held_by_site = false;
-      [[fallthrough]];
+      set_award(*job, order);
+      break;
     case MARKET_TAKE_AWARD:
-      job->required = order.text;
-      job->max_nodes = order.number;
+      if (job->keeps.empty()) {
+        set_award(*job, order);
+      } else {
+        market_->order_failed(order, job->keeps, now);
+      }
+      break;
+    case MARKET_CANCEL:
+      job->by_operator = true;
+      end(*job, MARKET_JOB_CANCELLED);
       break;
     case MARKET_RESERVE:
       if (!reserve(order)) {
@@ -426,7 +526,12 @@ void World::obey_order(const market_order_t& order) {
     case MARKET_UNRESERVE:
       reservations.erase(name);
       for (auto& [id, bound] : jobs) {
-        if (bound.resv == name && bound.state == MARKET_JOB_PENDING) bound.resv.clear();
+        if (bound.resv != name || bound.state > MARKET_JOB_SUSPENDED) continue;
+        if (!name.starts_with(MARKET_PLACE_PREFIX)) {
+          if (bound.state == MARKET_JOB_PENDING) bound.resv.clear();
+        } else if (order.job_id == 0) {
+          end(bound, MARKET_JOB_CANCELLED);
+        }
       }
       break;
     case MARKET_BIND:
@@ -441,6 +546,9 @@ void World::obey_order(const market_order_t& order) {
     case MARKET_UNBIND:
       job->resv.clear();
       break;
+    case MARKET_SET_ARRAY_LIMIT:
+      set_array_limit(order.job_id, order.number);
+      break;
     case MARKET_SPLIT:
       for (std::uint32_t task = 1; task < job->tasks_pending; ++task) {
         FakeJob part = *job;
@@ -450,6 +558,11 @@ void World::obey_order(const market_order_t& order) {
         jobs[part.id] = part;
       }
       job->tasks_pending = 0;
+      break;
+    case MARKET_SUSPEND:
+    case MARKET_RESUME:
+    case MARKET_REQUEUE:
+      if (!stop_run(*job, order)) market_->order_failed(order, "not allowed", now);
       break;
     case MARKET_SET_NOTE:
       job->note = order.text;
@@ -465,32 +578,15 @@ void World::obey_order(const market_order_t& order) {
   }
 }
 
-World::CoreMap World::running_cores() const {
-  CoreMap taken(node_up.size(), std::vector<char>(cores_, 0));
-  for (const auto& [id, job] : jobs) {
-    if (job.state != MARKET_JOB_RUNNING) continue;
-    for (const auto& [node, cores] : job.cores) {
-      for (const std::uint32_t core : cores) taken[node][core] = 1;
-    }
+void World::set_award(FakeJob& job, const market_order_t& order) {
+  job.required = order.text;
+  job.max_nodes = order.number;
+  if (order.cpus != 0) {
+    job.cpus = order.cpus;
+    job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
   }
-  return taken;
-}
-
-void World::add_reserved(const FakeJob& job, Time until, CoreMap& taken) const {
-  for (const auto& [name, reservation] : reservations) {
-    if (name == job.resv || reservation.start >= until || reservation.end <= now) continue;
-    for (const auto& [node, cores] : reservation.cores) {
-      for (const std::uint32_t core : cores) taken[node][core] = 1;
-    }
-  }
-}
-
-bool World::array_is_full(const FakeJob& job) const {
-  if (job.throttle == 0) return false;
-  const auto runs = std::count_if(jobs.begin(), jobs.end(), [&](const auto& entry) {
-    return entry.second.array_job == job.array_job && entry.second.state == MARKET_JOB_RUNNING;
-  });
-  return runs >= job.throttle;
+  if (order.time_limit_min != 0) job.limit_min = order.time_limit_min;
+  if (order.mem_per_node_mb != 0) job.mem_mb = order.mem_per_node_mb;
 }
 
 market_verdict World::change(std::uint32_t id, std::uint32_t uid, market_change_t change) {
@@ -511,97 +607,6 @@ market_verdict World::change(std::uint32_t id, std::uint32_t uid, market_change_
     record.state_desc = text;
   }
   return verdict;
-}
-
-bool World::try_start(FakeJob& job) {
-  if (job.never_starts || array_is_full(job)) return false;
-  const std::uint32_t wanted = std::max(job.cpus, job.counted);
-  const Time until = now + job.limit_min * Time{60};
-  std::map<std::uint32_t, std::set<std::uint32_t>> chosen;
-  std::uint32_t count = 0;
-  const FakeReservation* inside = nullptr;
-  if (!job.resv.empty()) {
-    const auto found = reservations.find(job.resv);
-    if (found == reservations.end() || found->second.start > now || found->second.end < until)
-      return false;
-    inside = &found->second;
-  }
-  CoreMap taken = busy_;
-  add_reserved(job, until, taken);
-  const std::vector<std::uint32_t>& members = partitions.at(job.partition);
-  for (std::uint32_t node = 0; node < node_up.size() && count < wanted; ++node) {
-    if (!node_up[node] || std::find(members.begin(), members.end(), node) == members.end())
-      continue;
-    if (!job.required.empty() &&
-        ("," + job.required + ",").find("," + node_names[node] + ",") == std::string::npos)
-      continue;
-    for (std::uint32_t core = 0; core < cores_ && count < wanted; ++core) {
-      const bool allowed = inside == nullptr ||
-                           (inside->cores.contains(node) && inside->cores.at(node).contains(core));
-      if (!allowed || taken[node][core] != 0) continue;
-      chosen[node].insert(core);
-      ++count;
-    }
-  }
-  if (count < wanted) return false;
-  if (job.exclusive) {
-    for (auto& [node, cores] : chosen) {
-      for (std::uint32_t core = 0; core < cores_; ++core) cores.insert(core);
-    }
-  }
-  job.cores = chosen;
-  for (const auto& [node, cores] : chosen) {
-    for (const std::uint32_t core : cores) busy_[node][core] = 1;
-  }
-  job.state = MARKET_JOB_RUNNING;
-  job.start = now;
-  return true;
-}
-
-void World::schedule() {
-  if (scheduler == Scheduler::kNone) return;
-  std::vector<FakeJob*> queue;
-  for (auto& [id, job] : jobs) {
-    if (job.state == MARKET_JOB_PENDING && !job.held && !job.dependent && job.begin <= now &&
-        job.tasks_pending == 0) {
-      queue.push_back(&job);
-    }
-  }
-  std::stable_sort(queue.begin(), queue.end(), [](const FakeJob* a, const FakeJob* b) {
-    return a->site_factor > b->site_factor;
-  });
-  busy_ = running_cores();
-  Time shadow = 0;  // start of the first job that does not fit; 0: all have fitted so far
-  std::uint32_t spare = 0;
-  for (FakeJob* job : queue) {
-    const Time until = now + job->limit_min * Time{60};
-    if (shadow != 0 && until > shadow && job->cpus > spare) continue;
-    if (try_start(*job)) {
-      if (shadow != 0 && until > shadow) spare -= job->cpus;
-      continue;
-    }
-    if (scheduler == Scheduler::kStrict) break;
-    if (scheduler == Scheduler::kBackfill && shadow == 0) find_shadow(*job, shadow, spare);
-  }
-}
-
-// When the first job in the queue can start by the limits of what runs, and how many cores it will
-// not need then.
-void World::find_shadow(const FakeJob& head, Time& shadow, std::uint32_t& spare) const {
-  std::multimap<Time, std::uint32_t> ends;
-  std::uint32_t free = static_cast<std::uint32_t>(node_up.size()) * cores_;
-  for (const auto& [id, job] : jobs) {
-    if (job.state != MARKET_JOB_RUNNING) continue;
-    free -= job.cpus;
-    ends.emplace(job.start + job.limit_min * Time{60}, job.cpus);
-  }
-  shadow = now;
-  for (const auto& [end, cpus] : ends) {
-    if (free >= head.cpus) break;
-    free += cpus;
-    shadow = end;
-  }
-  spare = free >= head.cpus ? free - head.cpus : 0;
 }
 
 void World::forget(Time time) {

@@ -25,18 +25,25 @@ struct FakeJob {
   Time submit = 0, begin = 0, deadline = 0, start = 0, end = 0, suspended = 0;
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
+  std::uint32_t het_job = 0, het_offset = 0;  // of a component of a heterogeneous job
   std::uint32_t counted = 0;   // CPUs that Slurm takes, where that is more than `cpus`
   std::uint32_t throttle = 0;  // tasks of its array that may run at a time
   bool held_by_site = false, never_starts = false;
-  std::string refusal;  // why Slurm could not start it inside a reservation, or on an award
+  std::string refusal;        // why Slurm could not start it inside a reservation, or on an award
+  std::string keeps;          // why its award cannot be taken from its record
+  bool size_limited = false;  // as `dependent`, and by a limit of what it asks for
   std::string partition = "main", qos;
   std::string required;                        // comma list of nodes
   std::string gres;                            // on every node
   std::uint32_t min_nodes = 0, max_nodes = 0;  // 0: no limit
+  double cpu_seconds = 0;                      // its work, where its size decides how long it runs
+  std::uint32_t most_cpus = 0;                 // that Slurm lets it be made; 0: any
   std::uint64_t mem_mb = 0;                    // on every node
-  std::string account, note, admin_comment, state_desc, resv, tres;
+  std::string account, name, note, admin_comment, state_desc, resv, tres;
   std::map<std::uint32_t, std::set<std::uint32_t>> cores;  // held while it runs
   bool ended_told = false;
+  Time suspended_at = 0;    // while it is suspended
+  bool no_requeue = false;  // submitted with --no-requeue
 
   /// As scontrol hold by its owner, also where the market holds it already.
   void hold_by_owner() {
@@ -67,6 +74,15 @@ struct Ask {
   std::string required;      // comma list of nodes
   std::string gres;          // on every node
   std::string rate;          // of --budget-rate
+  std::uint32_t max_nodes = 0;
+  std::string workload, malleable;
+  double cpu_seconds = 0;  // its work, where its size decides how long it runs
+  bool interactive = false;
+  std::string job_class, work;
+  std::string utility, array_budget;
+  std::uint32_t component = 0;  // of a heterogeneous job, from 1
+  std::uint64_t follows = 0;    // ticket of the one before
+  std::string name;
 };
 
 /// Who may overtake whom in the queue.
@@ -104,16 +120,24 @@ class World {
   /// As submit, and the job exists when it was accepted (or carries no bid); the id, 0 when
   /// refused.
   std::uint32_t run(const Ask& ask, Answer* answer = nullptr);
+  /// As run, of a heterogeneous job; the ids of its components, none when one of them is refused.
+  std::vector<std::uint32_t> run_together(std::vector<Ask> asks,
+                                          std::vector<Answer>* answers = nullptr);
   /// As run, for account physics.
   std::uint32_t bid(const char* budget, std::uint32_t cpus, std::uint32_t limit_min, Time runtime);
   std::string query(const std::string& json, std::uint32_t uid = 0, bool is_operator = true);
   /// One pass, orders obeyed; then ends and starts what is due.
   void step();
+  /// As scancel of one task of an array that waits.
+  void cancel_task(std::uint32_t array);
   /// Steps every `seconds` until `until`; the books are written after each.
   void advance(Time until, Time seconds = 10);
   /// What Slurm starts by itself now, between two passes.
   void schedule();
   void end(FakeJob& job, int state);
+  /// As scontrol suspend and resume; whether Slurm does it.
+  bool suspend(FakeJob& job);
+  bool resume(FakeJob& job);
   void requeue(FakeJob& job, int state);
   /// The owners of jobs that wait for a price they meet give up.
   void cancel_kept_back();
@@ -154,7 +178,7 @@ class World {
   bool obey = true;
   bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
-  bool preempts_by_qos = false;
+  bool preempts_by_qos = false, takes_ranks = false;
   std::vector<const char*> qos;  ///< names of those there are; tell_cluster() makes it known
   bool qos_enforced = false;
   Scheduler scheduler = Scheduler::kEager;
@@ -164,9 +188,17 @@ class World {
  private:
   void run_pass();
   void obey_order(const market_order_t& order);
+  static void set_award(FakeJob& job, const market_order_t& order);
+  bool stop_run(FakeJob& job, const market_order_t& order);
   bool reserve(const market_order_t& order);
   bool try_start(FakeJob& job);
+  std::uint32_t tasks_running(const FakeJob& job) const;
+  FakeJob& split_off(FakeJob& array);
+  bool start_tasks(FakeJob& array);
+  bool start_components(std::uint32_t het_job);
+  FakeJob job_of(const Ask& ask, const Answer& answer);
   bool array_is_full(const FakeJob& job) const;
+  void set_array_limit(std::uint32_t array, std::uint32_t limit);
   using CoreMap = std::vector<std::vector<char>>;  // by node and core: is it taken
   CoreMap running_cores() const;
   void add_reserved(const FakeJob& job, Time until, CoreMap& taken) const;

@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Money credits(const char* text) {
   return *Money::parse(text);
@@ -591,6 +592,36 @@ TEST(Recovery, SettlementThatWasNotWrittenIsWrittenAgainOnce) {
     world.crash();
     EXPECT_TRUE(world.market().wants_ended_jobs());
   }
+}
+
+// Slurm is killed before it has saved that the run ended: the run goes on, though it was paid for. Two CPUs for an hour
+// at 1 are 2 credits once, and 98 can be spent from then on.
+TEST(Recovery, ARunThatWasPaidForGoesOnWithoutALien) {
+  World world(settings(""));
+  ASSERT_TRUE(world.books().deposit("physics", credits("100"), "", kStart));
+  world.sync();
+  const std::uint32_t id =
+      world.run(Ask{.budget = "5", .cpus = 2, .limit_min = 60, .runtime = 600});
+  world.advance(kStart + 300);
+  FakeJob saved = world.job(id);
+  ASSERT_EQ(saved.state, MARKET_JOB_RUNNING);
+  world.advance(kStart + 900);
+  ASSERT_EQ(world.balance("physics").posted, credits("98"));
+  saved.runtime = 1800;
+  world.jobs[id] = saved;
+  world.crash();
+  world.sync();
+  for (int minute = 0; minute < 3; ++minute) {
+    world.advance(world.now + 60);
+    EXPECT_EQ(world.balance("physics").liens, Money());
+    EXPECT_THAT(world.query(R"({"verb":"balance"})"), HasSubstr(R"("available":"98.00")"));
+    EXPECT_THAT(world.query(R"({"verb":"liens"})"), Not(HasSubstr(R"("job":)")));
+  }
+  EXPECT_NE(world.run(Ask{.budget = "98", .cpus = 1, .begin = world.now + 7200}), 0u);
+  world.advance(world.now + 1800);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(world.balance("physics").posted, credits("98"));
+  EXPECT_EQ(bills(world).size(), 1u);
 }
 
 }  // namespace

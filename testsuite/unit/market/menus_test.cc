@@ -106,6 +106,11 @@ TEST(Menus, ARowsPriceIsTheBill) {
   ASSERT_EQ(shop.bills(id).size(), 1u);
   EXPECT_EQ(shop.bills(id)[0].charged, price_of(taken));
   EXPECT_LE(shop.bills(id)[0].end, taken["completes"].get<Time>());
+  // Which draw made the price, for who may read the seed: of the hour in which the menu was asked for.
+  const std::string drawn = shop.bills(id)[0].note;
+  EXPECT_TRUE(drawn.starts_with("draw contracts/") &&
+              drawn.ends_with(fmt::format("/{}", kStart / 3600)))
+      << drawn;
   shop.expect_balanced();
 }
 
@@ -143,8 +148,9 @@ TEST(Menus, IsUsedOnceByItsUserForItsSizeWhileItIsGood) {
   };
   EXPECT_NE(named(id + ":99").find("has rows 1 to"), std::string::npos);
   EXPECT_NE(named("nope:1").find("menu nope is not known"), std::string::npos);
+  EXPECT_NE(named(id).find("is not held"), std::string::npos) << "of a menu a row is named";
   for (const std::string& bad :
-       std::vector<std::string>{id, id + ":", id + ":0", id + ":1x", ":1", id + ":1,soon"})
+       std::vector<std::string>{id + ":", id + ":0", id + ":1x", ":1", id + ":1,soon"})
     EXPECT_NE(named(bad).find("it takes MENU:ROW"), std::string::npos) << bad;
 
   Answer answer;

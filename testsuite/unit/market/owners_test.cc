@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "fake_cluster.h"
+#include "malleable_lab.h"
 
 namespace market::testing {
 namespace {
@@ -332,6 +332,36 @@ TEST(Owners, ABidIsToldItsShareOfWhatIsFreeNow) {
   world.node_up[0] = false;
   world.tell_cluster();
   told("present share 0.00");
+}
+
+// n4 asks 400 an hour for its 4 CPUs. Its owner's job there pays that to itself; where it keeps a bid of
+// 450 off it pays 450, of which the site keeps what is above the ask: 600 s of 50 an hour.
+TEST(Owners, PayForTheirOwnNodesWhatOthersWouldHave) {
+  for (const bool has_rival : {false, true}) {
+    Lab lab(kLabSettings, 4);
+    (void)lab.books().set_members("lab-4", {"root"}, {});
+    (void)lab.books().deposit("lab-4", *Money::parse("1000"), "", lab.now);
+    lab.sync();
+    Ask ask;
+    ask.cpus = 4;
+    ask.limit_min = 60;
+    ask.runtime = 600;
+    ask.required = "n4";
+    ask.rate = "450";
+    const std::uint32_t rival = has_rival ? lab.run(ask) : 0;
+    ask.account = "lab-4";
+    ask.rate = "500";
+    const std::uint32_t own = lab.run(ask);
+    lab.advance(lab.now + 605, 5);
+    ASSERT_EQ(lab.job(own).state, MARKET_JOB_COMPLETED);
+    EXPECT_EQ(lab.job(own).required, "n4");
+    const Money left = lab.balance("lab-4").posted;
+    // Both parts are rounded to a micro-credit.
+    EXPECT_NEAR(left.credits(), has_rival ? 991.666667 : 1000, 1.5e-6);
+    if (has_rival) lab.end(lab.job(rival), MARKET_JOB_CANCELLED);
+    lab.advance(lab.now + 20, 5);
+    lab.expect_balanced();
+  }
 }
 
 }  // namespace

@@ -312,5 +312,20 @@ TEST(Promises, CheckWarnsOfSettingsThatBreakThem) {
   EXPECT_THAT(status, HasSubstr("PreemptType=preempt/qos"));
 }
 
+TEST(Promises, CheckTellsWhatDecidesTheNodes) {
+  World world(kFixed);
+  EXPECT_THAT(
+      world.query(R"({"verb":"status"})"),
+      HasSubstr("\"nodes\":\"in Slurm's own order: SelectType is not select/cons_tres_market, or "
+                "a TopologyPlugin decides\""));
+  world.configure("mechanism = \"dva\";\n", false);
+  world.takes_ranks = true;
+  world.tell_cluster();
+  EXPECT_THAT(
+      world.query(R"({"verb":"status"})"),
+      HasSubstr("\"nodes\":\"select/cons_tres_market: the cheapest first; those of an award "
+                "are the job's required nodes\""));
+}
+
 }  // namespace
 }  // namespace market::testing

@@ -34,6 +34,7 @@ class Bids {
   std::vector<Standing> stand(Auction& auction, const std::vector<NodeRoom>& nodes = {}) const {
     return auction.auction(live, nodes, kNow);
   }
+  Bid& bid(std::size_t number) { return bids_[number]; }
   std::vector<LiveBid> live;
 
  private:
@@ -42,6 +43,15 @@ class Bids {
 
 Capacity of_cpus(std::int64_t cpus) {
   return {{{"cpu", cpus}, {"node", 1}}, {}};
+}
+
+// A run is charged by the rule of its terms: what it owes must stand in its name.
+TEST(AbacusAuction, TheNameOfTheRuleTellsTheWeight) {
+  MarketSettings settings;
+  EXPECT_EQ(AbacusAuction(settings).rule(), "abacus/2");
+  settings.abacus.weight = AbacusWeight::kStart;
+  EXPECT_EQ(AbacusAuction(settings).rule(), "abacus/2-start");
+  EXPECT_TRUE(AbacusAuction(settings).completion_owes_all());
 }
 
 TEST(QueueOrder, RanksByItsRule) {
@@ -102,8 +112,10 @@ TEST(TycoonAuction, SharesAndChargesByEquationsOneAndTwo) {
 
 // One resource, α = 1/2 in equation (1): shares as the roots of the budgets, 1 : √3; the first is
 // 40 / (1 + √3) CPUs of the 20 asked for.
-TEST(AbacusAuction, BudgetsBecomeSharesAndAreOwedWhenDone) {
-  AbacusAuction auction{Config{}};
+TEST(AbacusAuction, BudgetsBecomeShares) {
+  Config config;
+  config.abacus.order = AbacusOrder::kShare;
+  AbacusAuction auction(config);
   auction.update(of_cpus(40), kNow);
   Bids bids;
   bids.add(10, 20, 1000);
@@ -116,9 +128,112 @@ TEST(AbacusAuction, BudgetsBecomeSharesAndAreOwedWhenDone) {
     EXPECT_NEAR(standings[1].priority, 1, 1e-6);
     EXPECT_NEAR(standings[0].rate, 0.01, 1e-12);
   }
-  EXPECT_EQ(auction.owes({bids.live[0].bid, 10, 3, 300, true}), 10);
-  EXPECT_TRUE(auction.completion_owes_all());
-  EXPECT_NEAR(auction.owes({bids.live[0].bid, 10, 3, 250, false}), 2.5, 1e-12);
+}
+
+// A third of the time limit owes a third of the budget, whether it completed or not; the paper's rule
+// is all of it.
+TEST(AbacusAuction, EveryEndOfItsOwnOwesTheSame) {
+  Config config;
+  AbacusAuction by_time(config);
+  config.abacus.weight = AbacusWeight::kStart;
+  AbacusAuction by_start(config);
+  Bids bids;
+  bids.add(60, 20, 60);
+  for (const bool completed : {false, true}) {
+    EXPECT_NEAR(by_time.owes({bids.live[0].bid, 60, 3, 3, completed}), 3, 1e-12);
+    EXPECT_NEAR(by_time.owes({bids.live[0].bid, 60, 60, 75, completed}), 60, 1e-12);
+    EXPECT_EQ(by_start.owes({bids.live[0].bid, 60, 3, 3, completed}), 60);
+  }
+  EXPECT_FALSE(by_time.completion_owes_all());
+  EXPECT_TRUE(by_start.completion_owes_all());
+}
+
+// A user's share is of all his bids together: one of 100 or ten of 10 are the same against one of 100,
+// and so are those of which some run.
+TEST(AbacusAuction, SplittingABudgetChangesNoShare) {
+  for (const double alpha : {0.0, 0.5, 1.0}) {
+    Config config;
+    config.abacus.alpha = alpha;
+    for (const int parts : {1, 10, 300}) {
+      AbacusAuction auction(config);
+      auction.update(of_cpus(40), kNow);
+      Bids bids;
+      bids.add(100, 1, 1000);
+      bids.bid(0).uid = 1;
+      for (int part = 0; part < parts; ++part) {
+        bids.add(300.0 / parts, 1, 1000);
+        bids.bid(bids.live.size() - 1).uid = 2;
+      }
+      const auto standings = bids.stand(auction);
+      const double share = 1 / (1 + std::pow(3.0, alpha));
+      EXPECT_NEAR(standings[0].share, share, 1e-6);
+      for (std::size_t i = 1; i < standings.size(); ++i)
+        EXPECT_NEAR(standings[i].share, 1 - share, 1e-6);
+    }
+  }
+}
+
+// A bid that never starts does not carry others that offer nothing: of two users with 1 credit for each
+// job one has another bid of 10,000, which Slurm cannot start. His share is .99, his starts are half.
+TEST(AbacusAuction, ADecoyCarriesNobody) {
+  constexpr int repeats = 100, starts = 20;
+  double carried = 0;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    Config config;
+    config.seed = "decoy " + std::to_string(repeat);
+    AbacusAuction auction(config);
+    auction.update(of_cpus(40), kNow);
+    std::uint64_t number = 10;
+    for (int start = 0; start < starts; ++start) {
+      Bids bids;
+      bids.add(1, 1, 60);
+      bids.add(1, 1, 60);
+      bids.add(10000, 1, 60);
+      bids.bid(0).uid = bids.bid(2).uid = 1;
+      bids.bid(1).uid = 2;
+      bids.live[0].id = ++number;
+      bids.live[1].id = ++number;
+      const auto standings = bids.stand(auction);
+      const std::size_t next = standings[0].priority > standings[1].priority ? 0 : 1;
+      auction.started(bids.live[next].id);
+      carried += next == 0 ? 1.0 / repeats / starts : 0;
+    }
+  }
+  EXPECT_LT(carried, 0.5);
+}
+
+// Bids that wait are in the order of their lots, each has its place in it; what runs or bids nothing
+// has none. Who asks about a bid, and bids that cannot start, change nothing.
+TEST(AbacusAuction, LotsAreAnOrder) {
+  Config config;
+  config.seed = "lots";
+  AbacusAuction auction(config);
+  auction.update(of_cpus(40), kNow);
+  Bids bids;
+  for (int i = 0; i < 6; ++i) {
+    bids.add(i == 5 ? 0 : 10 + i, 4, 600);
+    bids.bid(static_cast<std::size_t>(i)).uid = static_cast<std::uint32_t>(i % 2);
+  }
+  bids.live[4].running = true;
+  const auto before = bids.stand(auction);
+  std::set<std::uint32_t> turns;
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(before[i].turns, 4u);
+    EXPECT_NEAR(before[i].priority, 1 - before[i].turn / 5.0, 1e-12);
+    turns.insert(before[i].turn);
+  }
+  EXPECT_EQ(turns, (std::set<std::uint32_t>{1, 2, 3, 4}));
+  // Of one user the larger budget comes first.
+  EXPECT_LT(before[2].turn, before[0].turn);
+  EXPECT_LT(before[3].turn, before[1].turn);
+  EXPECT_EQ(before[4].priority, 1);
+  EXPECT_EQ(before[5].priority, 0);
+  bids.add(1000, 4, 600);
+  bids.live.back().id = 0;
+  bids.stand(auction);
+  bids.live.pop_back();
+  const auto after = bids.stand(auction);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(after[i].turn, before[i].turn);
 }
 
 // Bids of 0.008 and 0.004 credits/s for 4 CPUs on nodes of 4 that ask 0.0004: the first pays the
@@ -205,7 +320,9 @@ TEST(Table, EveryNameMakesAMechanismOfThatName) {
   for (const std::string& name : names) {
     Config config;
     config.mechanism = name;
-    EXPECT_EQ((*make_mechanism(config))->rule(), name + (name == "contracts" ? "/3" : "/1"));
+    EXPECT_EQ((*make_mechanism(config))->rule(), name + (name == "contracts" ? "/3"
+                                                         : name == "abacus"  ? "/2"
+                                                                             : "/1"));
   }
   EXPECT_FALSE(add_mechanism("era", nullptr));
 }

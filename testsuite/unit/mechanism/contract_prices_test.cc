@@ -145,8 +145,10 @@ TEST(ContractLoad, IsThatOfTheScarcestTres) {
 
 ContractDraw draw_at(const KernelDensity& population, Time epoch, std::size_t pairs = 100,
                      const char* seed = "seed") {
-  return draw_contracts(*job_class("hard_deadline"), population, Draws(seed),
-                        {"main", "hard_deadline", epoch, pairs});
+  const auto valid = [](std::span<const double> type) {
+    return job_class("hard_deadline")->valid(type);
+  };
+  return draw_contracts(population, valid, Draws(seed), {"main", "hard_deadline", epoch, pairs});
 }
 
 KernelDensity population_of(int count) {

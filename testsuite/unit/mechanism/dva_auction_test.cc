@@ -108,6 +108,29 @@ TEST(DvaAuction, WhoIsNoRivalIsNotPaidFor) {
       400, 1e-6);
 }
 
+// The same owner's second node is the first one's runner-up: who owns both sets the price, up to the bid.
+TEST(DvaAuction, AnOwnerOfTwoNodesSetsItsOwnSecondPrice) {
+  for (const auto& [second, paid] : {std::pair(100.0, 400.0), {200.0, 800.0}, {740.0, 2960.0}}) {
+    DvaWorld world = two_nodes();
+    world.nodes[0].ask = NodeAsk{second};
+    world.add_bid(3000 * kSecond, 1, {{"cpu", 4}});
+    const Standing winner = DvaAuction(world.config).auction(world.live, world.nodes, 0)[0];
+    EXPECT_NEAR(winner.payments.at(0) / kSecond, paid, 1e-6) << second;
+  }
+}
+
+// One node, two bidders: what the first one pays is what the second one bids.
+TEST(DvaAuction, OfTwoBiddersTheSecondOnesBidIsSeen) {
+  for (const double other : {500.0, 1234.0, 2999.0}) {
+    DvaWorld world = two_nodes();
+    world.nodes.erase(world.nodes.begin());
+    world.add_bid(3000 * kSecond, 1, {{"cpu", 4}}).account = "physics";
+    world.add_bid(other * kSecond, 1, {{"cpu", 4}}).account = "chem";
+    EXPECT_NEAR(DvaAuction(world.config).auction(world.live, world.nodes, 0)[0].rate / kSecond,
+                other, 1e-6);
+  }
+}
+
 // 10 an hour for two nodes of which one asks 1 and the other 9: a node may cost more than its part,
 // and both get what they ask. A third at 9.5 is the runner-up: 2 × 9.5 is above 10, so that of 19 − 10
 // above their asks nothing is left. With 12 an hour 2 of these 9 are: 8.5 · 2/9 and 0.5 · 2/9.

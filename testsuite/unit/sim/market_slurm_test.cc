@@ -246,6 +246,52 @@ TEST_P(EveryMechanism, NeverTakesMoreMemoryThanThereIs) {
   EXPECT_EQ(books.liens(), Money());
 }
 
+// GPUs are what is short, on some of the nodes, and many jobs want a number of nodes.
+TEST_P(EveryMechanism, KeepsNumbersOfNodesAndNeverTakesMoreGpusThanThereAre) {
+  Load load = random_load(13, 120);
+  load.machine = *Machine::parse("3x16:gpu=4,2x16");
+  SeededRandom random(5);
+  for (SimJob& job : load.jobs) {
+    job.need.nodes = static_cast<std::uint32_t>(random.below(4));
+    job.need.cores = std::max(job.need.cores, job.need.nodes);
+    if (job.need.nodes > 0) job.need.gpus_per_node = static_cast<std::uint32_t>(random.below(4));
+  }
+  MemoryBooks books;
+  fill([&](const std::string& account, Money amount) {
+    ASSERT_TRUE(books.add_account(account) && books.deposit(account, amount));
+  });
+  Config config;
+  config.mechanism = GetParam();
+  config.seed = "gpus";
+  config.weights = {{"cpu", 1}, {"gres/gpu", 10}};
+  MarketSlurm slurm({load.machine, load.jobs, load.valuations, kAccounts, config}, books);
+  std::vector<std::uint32_t> used(load.machine.nodes.size());
+  std::map<JobIndex, CoreSet> running;
+  std::uint32_t most = 0, wide = 0;
+  slurm.run({}, [&](const Decision& decision) {
+    const Need& need = load.jobs[decision.job].need;
+    if (decision.kind == Decision::Kind::kStart) {
+      if (need.nodes > 0) {
+        EXPECT_EQ(decision.cores->nodes.size(), need.nodes) << decision.job;
+      }
+      for (const std::uint32_t node : decision.cores->nodes) {
+        used[node] += need.gpus_per_node;
+        EXPECT_LE(used[node], load.machine.nodes[node].gpus) << "job " << decision.job;
+        most = std::max(most, used[node]);
+      }
+      wide += need.nodes > 1 ? 1 : 0;
+      running[decision.job] = *decision.cores;
+    } else if (decision.kind == Decision::Kind::kEnd) {
+      for (const std::uint32_t node : running[decision.job].nodes) used[node] -= need.gpus_per_node;
+      running.erase(decision.job);
+    }
+  });
+  EXPECT_GE(most, 3u) << "GPUs were never short";
+  EXPECT_GT(wide, 5u);
+  for (const JobRecord& record : slurm.records()) EXPECT_NE(record.state, JobState::kRunning);
+  EXPECT_EQ(books.liens(), Money());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryMechanism, ::testing::ValuesIn(mechanism_names()),
                          [](const auto& name) { return name.param; });
 
@@ -360,7 +406,8 @@ TEST(MarketSlurm, OfAnExampleByHand) {
   const Time freed = outcome.records[0].end;
   EXPECT_GE(outcome.records[1].start, freed);
   EXPECT_LE(outcome.records[1].start, freed + 2);
-  EXPECT_EQ(books.balance("physics").posted, *Money::parse("4.90"));
+  // At the floor what ran is owed: twice 0.05 × 600 ÷ 1800.
+  EXPECT_EQ(books.balance("physics").posted, *Money::parse("4.966666"));
 }
 
 }  // namespace

@@ -142,5 +142,35 @@ TEST(ValuationModels, AFileGivesBidsExactly) {
   EXPECT_EQ(first_lines, expected);
 }
 
+// Jobs of half an hour on two cores; 960 CPU-seconds on a CPU are 16 minutes at 800 an hour.
+TEST(ValuationModels, AFileGivesRatesAndWork) {
+  const Workload log = jobs_of_an_hour(4);
+  auto valuations = value_jobs(log, priced("1"), "a");
+  const TemporaryFile file(
+      "1,800;cpu:16:00;cpu:1-16;9000\n2,10;;\n3,800;cpu:16:00,mem:1:00:00;mem:1G-2G,cpu:4-8\n"
+      "4,0;;\n4,8;cpu:16:00;\n4,8;cpu:16:00\n4,8;;;soon\n");
+  Faults faults;
+  ASSERT_TRUE(read_valuations(file.path(), log, valuations, faults));
+  ASSERT_TRUE(valuations[0].by_rate);
+  EXPECT_EQ(valuations[0].by_rate->rate, *Money::parse("800"));
+  EXPECT_EQ(valuations[0].by_rate->workload, "cpu:16:00");
+  EXPECT_EQ(valuations[0].by_rate->range, "cpu:1-16");
+  EXPECT_EQ(valuations[0].worth, *Money::parse("213.333333"));
+  EXPECT_EQ(valuations[0].deadline, 9000);
+  EXPECT_EQ(valuations[1].worth, *Money::parse("5"));
+  EXPECT_EQ(valuations[1].deadline, 0);
+  // 960 ÷ 4 s of CPU and 3,600 GB-seconds ÷ 1 GB: 3,840 s.
+  EXPECT_EQ(valuations[2].worth, *Money::parse("853.333333"));
+  EXPECT_FALSE(valuations[3].by_rate);
+  std::map<std::string, std::size_t> first_lines;
+  for (const auto& [kind, known] : faults.kinds()) first_lines[kind] = known.first_line;
+  const std::map<std::string, std::size_t> expected = {
+      {"a rate that cannot be read", 4},
+      {"a workload or range that cannot be read", 5},
+      {"not RATE;WORKLOAD;RANGE[;DEADLINE]", 6},
+      {"a deadline that cannot be read", 7}};
+  EXPECT_EQ(first_lines, expected);
+}
+
 }  // namespace
 }  // namespace market::sim

@@ -42,7 +42,7 @@ class Threads : public ::testing::Test {
     const std::string database = folder_ + "/ledger.db";
     std::ofstream(folder_ + "/market.conf")
         << "database = \"" << database
-        << "\";\nmechanism = \"first_fit\";\nprices = { fixed = \"1\"; };\n";
+        << "\";\nmechanism = \"first_fit\"; charge = \"reserved\";\nprices = { fixed = \"1\"; };\n";
     auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
     if (!opened) throw std::runtime_error(opened.error().text);
     books_ = std::make_unique<ledger::Ledger>(std::move(*opened));
@@ -160,7 +160,8 @@ class Threads : public ::testing::Test {
 // nothing is sold any more, and the whole cluster can be had at once.
 TEST_F(Threads, NoPromiseIsLostOrLeftWhenTheMechanismIsMadeAnew) {
   std::ofstream(folder_ + "/market.conf")
-      << "database = \"" << folder_ << "/ledger.db\";\nmechanism = \"era\";\n"
+      << "database = \"" << folder_
+      << "/ledger.db\";\nmechanism = \"era\"; charge = \"reserved\";\n"
       << "prices = { floor = \"0.1\"; cap = \"0.1\"; };\n";
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;

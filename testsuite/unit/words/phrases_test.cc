@@ -76,5 +76,19 @@ TEST(Phrases, RatesAreNumbersWithoutNoise) {
   EXPECT_EQ(number_text(1e300), "1e+300");
 }
 
+TEST(Phrases, Ordinals) {
+  for (const auto& [number, text] : {std::pair{1u, "1st"},
+                                     {2u, "2nd"},
+                                     {3u, "3rd"},
+                                     {4u, "4th"},
+                                     {11u, "11th"},
+                                     {12u, "12th"},
+                                     {13u, "13th"},
+                                     {21u, "21st"},
+                                     {102u, "102nd"},
+                                     {111u, "111th"}})
+    EXPECT_EQ(ordinal(number), text);
+}
+
 }  // namespace
 }  // namespace market

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a plan knows of a node, and a job's part of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace market {
+
+/// A set of core numbers of one node.
+class CoreSet {
+ public:
+  CoreSet() = default;
+  static CoreSet first(std::uint32_t count);
+  static CoreSet from_words(const std::uint64_t* words, std::size_t count);
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  std::uint32_t count() const;
+  bool contains(std::uint32_t core) const;
+  void clear() { words_.clear(); }
+  void insert(std::uint32_t core);
+  void insert(const CoreSet& other);
+  bool overlaps(const CoreSet& other) const;
+  bool operator==(const CoreSet& other) const = default;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+struct Node {
+  std::string name;
+  std::uint32_t cores = 1;
+  std::uint32_t threads_per_core = 1;
+  std::uint64_t mem_mb = 0;                  ///< 0: memory is not consumable, any amount fits
+  std::map<std::string, std::int64_t> gres;  ///< "gpu:a100" → 4
+  std::set<std::string> features;
+  std::set<std::string> partitions;
+  bool usable = true;  ///< up and not drained
+};
+
+/// One node's part of a booking.
+struct Seat {
+  std::uint32_t node = 0;  ///< index into the nodes
+  CoreSet cores;
+  std::uint64_t mem_mb = 0;
+  std::map<std::string, std::int64_t> gres;
+  bool operator==(const Seat& other) const = default;
+};
+using Placement = std::vector<Seat>;
+
+}  // namespace market

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/plan/place_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/plan/node_choice.h"
+
+namespace market {
+namespace {
+
+constexpr std::uint16_t kNoBound = std::numeric_limits<std::uint16_t>::max();
+
+using Gres = std::map<std::string, std::int64_t>;
+
+bool needs_sweep(const Shape& shape) {
+  return shape.all_memory || shape.mem_per_node_mb > 0 || shape.mem_per_cpu_mb > 0 ||
+         !shape.gres_per_node.empty() || !shape.gres_total.empty();
+}
+
+/// Most of each gres, and of the memory, that the seats hold at any one moment. What ends frees
+/// before what begins takes.
+struct Peak {
+  std::uint64_t mem_mb = 0;
+  Gres gres;
+};
+
+struct Event {
+  Time time = 0;
+  const Seat* seat = nullptr;
+  bool begins = false;
+};
+
+Peak peak_use(std::vector<Event> events) {
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.time != b.time ? a.time < b.time : a.begins < b.begins;
+  });
+  Peak now;
+  Peak peak;
+  for (const Event& event : events) {
+    const Seat& seat = *event.seat;
+    if (!event.begins) {
+      now.mem_mb -= seat.mem_mb;
+      for (const auto& [name, amount] : seat.gres) now.gres[name] -= amount;
+      continue;
+    }
+    now.mem_mb += seat.mem_mb;
+    peak.mem_mb = std::max(peak.mem_mb, now.mem_mb);
+    for (const auto& [name, amount] : seat.gres) {
+      now.gres[name] += amount;
+      peak.gres[name] = std::max(peak.gres[name], now.gres[name]);
+    }
+  }
+  return peak;
+}
+
+std::uint32_t cores_of(std::uint64_t cpus, std::uint32_t threads) {
+  const std::uint64_t cores = (cpus + threads - 1) / threads;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(cores, kNoBound));
+}
+
+bool takes_any_node(const Shape& shape) {
+  return shape.exc_nodes.empty() && shape.threads_per_core == 0 && shape.features.empty();
+}
+
+void put_node(const Node& node, std::uint32_t index, FreeNode& free) {
+  free.index = index;
+  free.node = &node;
+  free.taken.clear();
+  free.mem_mb = node.mem_mb;
+  free.gres = node.gres;
+}
+
+std::uint32_t most_tasks_of(const Shape& shape, const std::vector<Node>& nodes,
+                            const std::vector<std::uint32_t>& chosen) {
+  std::uint32_t most = 0;
+  for (const std::uint32_t i : chosen)
+    most = std::max(most, NodeChoice::tasks_on(shape, nodes[i], nodes[i].cores, nodes[i].mem_mb));
+  return most;
+}
+
+}  // namespace
+
+PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape)
+    : plan_(plan), shape_(shape), required_(shape.req_nodes.begin(), shape.req_nodes.end()) {}
+
+PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape, const std::string& partition,
+                         Unusable)
+    : PlaceSearch(plan, shape) {
+  choose_nodes(partition, false);
+}
+
+PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape, const std::string& partition,
+                         const std::string& ignore)
+    : PlaceSearch(plan, shape) {
+  const auto ignored = plan.bookings_.find(ignore);
+  if (ignored != plan.bookings_.end()) ignored_ = &ignored->second;
+  choose_nodes(partition, true);
+  if (most_tasks_ == 0) return;
+  const NodeChoice choice(shape, most_tasks_, static_cast<std::uint32_t>(required_.size()));
+  const std::uint64_t cpus_per_task = std::max<std::uint32_t>(shape.cpus_per_task, 1);
+  cores_for_one_ = shape.exclusive ? least_cores_ : cores_of(cpus_per_task, threads_);
+  // The first node that holds all tasks is taken, unless nodes or gres in total count as well.
+  const bool first_will_do = required_.empty() && shape.gres_total.empty() && !shape.exclusive;
+  if (choice.least_nodes() == 1 && first_will_do)
+    cores_for_all_ = cores_of(choice.tasks() * cpus_per_task, threads_);
+  one_node_at_most_ = choice.most_nodes() == 1;
+}
+
+/// All usable nodes of the partition where the shape does not choose, at the cost of a look at each kind of them.
+void PlaceSearch::choose_nodes(const std::string& partition, bool usable_alone) {
+  const auto found = plan_.partitions_.find(partition);
+  if (found == plan_.partitions_.end()) return;
+  const NodePlan::Members& members = found->second;
+  const std::vector<std::uint32_t>* kinds =
+      usable_alone ? &members.usable_kinds : &members.all_kinds;
+  if (takes_any_node(shape_)) {
+    nodes_ = usable_alone ? &members.usable : &members.all;
+  } else {
+    chosen_ = plan_.qualified(shape_, partition);
+    if (usable_alone)
+      std::erase_if(chosen_, [this](std::uint32_t i) { return !plan_.nodes()[i].usable; });
+    nodes_ = kinds = &chosen_;
+  }
+  most_tasks_ = most_tasks_of(shape_, plan_.nodes(), *kinds);
+  for (const std::uint32_t i : *kinds) {
+    threads_ = std::max(threads_, plan_.nodes()[i].threads_per_core);
+    least_cores_ = std::min(least_cores_, plan_.nodes()[i].cores);
+  }
+}
+
+std::optional<Placement> PlaceSearch::at(Time start, Time end) {
+  if (most_tasks_ == 0) return std::nullopt;
+  plan_.bounds_.bound_groups(start, end, groups_);
+  group_nodes_.resize(groups_.size());
+  has_nodes_.assign(groups_.size(), 0);
+  if (ignored_ != nullptr) trust_no_bound_of_ignored();
+  if (cores_for_all_ > cores_for_one_) {
+    auto placement = among(cores_for_all_, start, end);
+    if (one_node_at_most_ || (placement && placement->size() == 1)) return placement;
+  }
+  return among(cores_for_one_, start, end);
+}
+
+/// The search on those nodes that may have so many cores free.
+std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time start, Time end) {
+  if (std::all_of(groups_.begin(), groups_.end(),
+                  [least_cores](std::uint16_t most) { return most < least_cores; }))
+    return std::nullopt;
+  NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
+  FreeNode free;
+  for (const std::uint32_t i : *nodes_) {
+    if (groups_[i / CoreBounds::kGroup] < least_cores || bound_of(i, start, end) < least_cores)
+      continue;
+    const Node& node = plan_.nodes()[i];
+    put_node(node, i, free);
+    if (!subtract_bookings(start, end, free)) continue;
+    if (choice.offer(free, required_.contains(node.name))) break;
+  }
+  return choice.placement();
+}
+
+std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
+  const std::size_t group = node / CoreBounds::kGroup;
+  if (has_nodes_[group] == 0) {
+    group_nodes_[group] = plan_.bounds_.bound_nodes(group, start, end);
+    has_nodes_[group] = 1;
+  }
+  return group_nodes_[group][node % CoreBounds::kGroup];
+}
+
+/// What is ignored counts as free, and the bounds do not know that.
+void PlaceSearch::trust_no_bound_of_ignored() {
+  for (const Seat& seat : ignored_->placement) {
+    const std::size_t group = seat.node / CoreBounds::kGroup;
+    groups_[group] = kNoBound;
+    group_nodes_[group].fill(kNoBound);
+    has_nodes_[group] = 1;
+  }
+}
+
+/// False when the node is of no use to the shape.
+bool PlaceSearch::subtract_bookings(Time start, Time end, FreeNode& free) const {
+  const bool sweep = needs_sweep(shape_);
+  bool is_of_use = true;
+  std::vector<Event> events;
+  plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
+    if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
+    free.taken.insert(held.seat->cores);
+    is_of_use = !shape_.exclusive && free.taken.count() < free.node->cores;
+    if (!is_of_use || !sweep) return is_of_use;
+    events.push_back({std::max(held.start, start), held.seat, true});
+    events.push_back({held.end, held.seat, false});
+    return true;
+  });
+  if (!is_of_use || events.empty()) return is_of_use;
+
+  const Peak peak = peak_use(std::move(events));
+  free.mem_mb -= std::min(free.mem_mb, peak.mem_mb);
+  for (auto& [name, amount] : free.gres) {
+    const auto used = peak.gres.find(name);
+    if (used != peak.gres.end()) amount -= std::min(amount, used->second);
+  }
+  return true;
+}
+
+std::optional<Placement> PlaceSearch::on_empty() const {
+  if (most_tasks_ == 0) return std::nullopt;
+  NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
+  FreeNode free;
+  for (const std::uint32_t i : *nodes_) {
+    put_node(plan_.nodes()[i], i, free);
+    if (choice.offer(free, required_.contains(free.node->name))) break;
+  }
+  return choice.placement();
+}
+
+}  // namespace market

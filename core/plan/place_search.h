@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The search behind NodePlan::place, for who tries several windows.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/plan/node_plan.h"
+
+namespace market {
+
+class NodeChoice;
+struct FreeNode;
+
+/// Places one shape in one window after the other; what its windows have in common is worked out once. The plan and the
+/// shape outlive it unchanged. Where a window has no room, most often the bounds of the plan's free cores say so, at a
+/// cost of (nodes ÷ 64) × slices of the window.
+class PlaceSearch {
+ public:
+  /// `ignore`: as in NodePlan::place().
+  PlaceSearch(const NodePlan& plan, const Shape& shape, const std::string& partition,
+              const std::string& ignore = {});
+  /// For on_empty() alone: unusable nodes may be taken too.
+  struct Unusable {};
+  PlaceSearch(const NodePlan& plan, const Shape& shape, const std::string& partition, Unusable);
+
+  /// As NodePlan::place().
+  std::optional<Placement> at(Time start, Time end);
+  /// As NodePlan::place_empty().
+  std::optional<Placement> on_empty() const;
+
+  PlaceSearch(const PlaceSearch&) = delete;
+  PlaceSearch& operator=(const PlaceSearch&) = delete;
+
+ private:
+  PlaceSearch(const NodePlan& plan, const Shape& shape);
+  void choose_nodes(const std::string& partition, bool usable_alone);
+  std::optional<Placement> among(std::uint32_t least_cores, Time start, Time end);
+  std::uint16_t bound_of(std::uint32_t node, Time start, Time end);
+  bool subtract_bookings(Time start, Time end, FreeNode& free) const;
+  void trust_no_bound_of_ignored();
+
+  const NodePlan& plan_;
+  const Shape& shape_;
+  const NodePlan::Booking* ignored_ = nullptr;
+  std::set<std::string> required_;
+  std::vector<std::uint32_t> chosen_;  // where not all of the partition will do
+  const std::vector<std::uint32_t>* nodes_ =
+      nullptr;                 // that may be taken, in the order in which they are
+  std::uint32_t threads_ = 1;  // per core, the most of any of them
+  std::uint32_t least_cores_ = std::numeric_limits<std::uint32_t>::max();  // of any of them
+  std::uint32_t most_tasks_ = 0;                                           // on any of them
+  std::uint32_t cores_for_one_ = 0;  // free cores without which a node holds no task
+  std::uint32_t cores_for_all_ = 0;  // … not the whole job; 0: more than one node is asked for
+  bool one_node_at_most_ = false;
+  std::vector<std::uint16_t> groups_;                 // bounds in the window at hand
+  std::vector<CoreBounds::GroupBounds> group_nodes_;  // those of nodes, where they were asked for
+  std::vector<char> has_nodes_;
+};
+
+}  // namespace market

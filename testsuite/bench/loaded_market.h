@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The façade over a loaded cluster, for benchmarks: jobs that run, accepted ones that wait.
+#pragma once
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "core/face/locked_market.h"
+#include "core/ledger/ledger.h"
+
+namespace market::bench {
+
+constexpr Time kNow = 1'764'000'000;
+constexpr std::uint32_t kCores = 64;
+// Submissions between two passes: below the market's bound on bids of one user that are no jobs
+// yet.
+constexpr std::uint32_t kMostUnseen = 100;
+
+struct BenchJob {
+  std::uint32_t id = 0, uid = 0, cpus = 1, limit_min = 60;
+  int state = MARKET_JOB_PENDING;
+  std::string note, tres, desc;
+  std::uint32_t site_factor = 0;
+  market_alloc_t alloc{};
+  std::uint64_t word = 0;
+};
+
+struct Load {
+  std::uint32_t pending = 0;
+  const char* mechanism = "era";
+  std::uint32_t nodes = 100;
+  std::uint32_t most_cpus = 32;      ///< of a job: 1 to so many
+  std::uint32_t most_minutes = 480;  ///< of its limit, beyond half an hour
+  std::uint32_t users = 1;           ///< that submit in turn
+};
+
+/// 200 jobs without a bid that run on half a node each, and so many accepted ones.
+class Loaded {
+ public:
+  explicit Loaded(const Load& load) : load_(load) {
+    std::string name = (std::filesystem::temp_directory_path() / "market-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    folder_ = name;
+    const std::string database = folder_ + "/ledger.db";
+    std::ofstream(folder_ + "/market.conf") << "database = \"" << database << "\";\nmechanism = \""
+                                            << load.mechanism << "\";\nmax_array_tasks = 1000;\n";
+    auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
+    if (!opened) throw std::runtime_error(opened.error().text);
+    (void)opened->add_account("physics", "", kNow);
+    (void)opened->set_members("physics", {"root"}, {});
+    (void)opened->deposit("physics", *Money::parse("1000000000"), "", kNow);
+    market = std::make_unique<LockedMarket>(folder_ + "/market.conf", "cluster",
+                                            [](LogLevel, const std::string&) {});
+    market->round(kNow);
+    tell_cluster();
+    for (std::uint32_t i = 0; i < 200; ++i) add_running(i);
+    pass();
+    for (std::uint32_t i = 0; i < load.pending; ++i) {
+      if (i % (kMostUnseen * load.users) == 0) pass();
+      (void)try_submit();
+    }
+    for (int i = 0; i < 5; ++i) {
+      pass();
+      market->round(now);
+      ++now;
+    }
+  }
+  ~Loaded() {
+    market.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void tell_cluster() {
+    std::vector<std::string> names;
+    std::vector<market_node_t> nodes;
+    std::vector<std::uint32_t> members;
+    for (std::uint32_t i = 0; i < load_.nodes; ++i) names.push_back(fmt::format("n{}", i));
+    for (std::uint32_t i = 0; i < load_.nodes; ++i) {
+      nodes.push_back({names[i].c_str(), kCores, 1, 0, "", "", true});
+      members.push_back(i);
+    }
+    market_partition_t partition{"main", true, true, 0, 0, members.data(), load_.nodes, {}};
+    market_cluster_t cluster{};
+    cluster.nodes = nodes.data();
+    cluster.node_count = load_.nodes;
+    cluster.partitions = &partition;
+    cluster.partition_count = 1;
+    cluster.associations_enforced = true;
+    market->update_cluster(cluster, now);
+  }
+
+  // Two to a node, half a node each, for 3 to 12 hours more.
+  void add_running(std::uint32_t i) {
+    BenchJob& job = jobs.emplace_back();
+    job.id = ++ids;
+    job.state = MARKET_JOB_RUNNING;
+    job.cpus = kCores / 2;
+    job.limit_min = 180 + i * 37 % 540;
+    job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
+    job.word = std::uint64_t{0xffffffff} << (i % 2 * 32);
+    job.alloc = {i / 2, 0, nullptr, 1, nullptr};
+  }
+
+  /// Fails when the bid is refused.
+  Answer submit(std::uint32_t array = 0) {
+    Answer answer = try_submit(array);
+    if (answer.verdict == MARKET_REJECTED) throw std::runtime_error(answer.text);
+    return answer;
+  }
+
+  Answer try_submit(std::uint32_t array = 0) {
+    const std::uint32_t draw = ++submissions * 2654435761u >> 8;
+    market_submission_t submission{};
+    submission.size.min_cpus = submission.size.tasks = 1 + draw % load_.most_cpus;
+    submission.uid = submissions % load_.users;
+    submission.account = "physics";
+    static constexpr const char* kAccounts[] = {"physics"};
+    submission.own = {kAccounts, 1};
+    submission.time_limit_min = 30 + draw / 32 % load_.most_minutes;
+    submission.budget = "100000";
+    submission.array_tasks = array;
+    Answer answer = market->submit(submission, now);
+    if (answer.verdict == MARKET_REJECTED || array != 0) return answer;
+    BenchJob& job = jobs.emplace_back();
+    job.id = ++ids;
+    job.uid = submission.uid;
+    job.cpus = submission.size.tasks;
+    job.limit_min = submission.time_limit_min;
+    job.note = answer.note;
+    job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
+    return answer;
+  }
+
+  market_job_t record_of(BenchJob& job) const {
+    market_job_t record{};
+    record.job_id = job.id;
+    record.array_task_id = UINT32_MAX;
+    record.state = job.state;
+    record.submit = kNow;
+    record.time_limit_min = job.limit_min;
+    record.uid = job.uid;
+    record.user = "root";
+    record.account = "physics";
+    record.partition = "main";
+    record.note = job.note.c_str();
+    record.state_desc = job.desc.c_str();
+    record.site_factor = job.site_factor;
+    record.tres_req = record.tres_alloc = job.tres.c_str();
+    record.size.min_cpus = record.size.tasks = job.cpus;
+    if (job.state != MARKET_JOB_RUNNING) return record;
+    record.start = kNow - 3600;
+    record.end = kNow + job.limit_min * Time{60};
+    job.alloc.core_words = &job.word;
+    record.allocs = &job.alloc;
+    record.alloc_count = 1;
+    return record;
+  }
+
+  std::vector<market_job_t> records() {
+    std::vector<market_job_t> seen;
+    seen.reserve(jobs.size());
+    for (BenchJob& job : jobs) seen.push_back(record_of(job));
+    return seen;
+  }
+
+  const std::vector<market_order_t>& pass(const std::vector<market_job_t>& seen) {
+    return market->pass(seen.data(), seen.size(), resv_names.data(), resv_names.size(), now);
+  }
+
+  void obey(const std::vector<market_order_t>& orders) {
+    for (const market_order_t& order : orders) {
+      if (order.kind == MARKET_RESERVE) {
+        resv_names.push_back(kept.emplace_back(order.name).c_str());
+      }
+      if (order.job_id == 0 || order.job_id > jobs.size()) continue;
+      BenchJob& job = jobs[order.job_id - 1];
+      if (order.kind == MARKET_SET_NOTE) job.note = order.text;
+      if (order.kind == MARKET_SET_PRIORITY) job.site_factor = order.number;
+      if (order.kind == MARKET_SET_REASON) job.desc = order.text == nullptr ? "" : order.text;
+    }
+  }
+  void pass() { obey(pass(records())); }
+
+  Time now = kNow;
+  std::uint32_t ids = 0, submissions = 0;
+  std::unique_ptr<LockedMarket> market;
+  std::deque<BenchJob> jobs;  // job of id i at i - 1
+  std::deque<std::string> kept;
+  std::vector<const char*> resv_names;
+
+ private:
+  Load load_;
+  std::string folder_;
+};
+
+}  // namespace market::bench

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is bought and not used, on a real Slurm: a CPU for a minute costs 2, of which 1 is the floor.
+
+load lib/market
+
+setup_file() {
+  cluster_new
+  cluster_set charge resale
+  cluster_set cancel_grace 0:05
+  cluster_set mechanism first_fit
+  cluster_set prices.floor 60
+  cluster_set prices.cap 120
+  cluster_set prices.fixed 120
+  cluster_start
+  open_account physics 1000 games
+  open_account chemistry 1000 nobody
+}
+
+teardown_file() {
+  cluster_adopt
+  cluster_stop
+}
+
+setup() { cluster_adopt; }
+
+rests() { ledger "select count(*) from segment where job_id = $1 and state = 'UNUSED'"; }
+rest() { ledger "select $2 from segment where job_id = $1 and state = 'UNUSED' order by id desc limit 1"; }
+has_rest() { [[ $(rests "$1") -eq 1 ]]; }
+has_two_rests() { [[ $(rests "$1") -eq 2 ]]; }
+rest_is_over() { [[ $(rest "$1" status) == settled ]]; }
+
+# The bid can no longer be taken back for nothing.
+past_grace() { sleep 6; }
+
+@test "an early end owes what ran, and of the rest what was above the floor when nobody buys it" {
+  local before job ran
+  before=$(posted physics)
+  accepted games -A physics -n 2 -t 1 --budget=10 --wrap "sleep 15"
+  job=$JOB
+  wait_settled "$job"
+  ran=$(field "$job" 0 elapsed)
+  [ "$ran" -lt 60 ]
+  # 2 CPUs: 4 for the minute, of it 2 above the floor.
+  [ "$(field "$job" 0 charged)" -eq $(((4000000 * ran + 30) / 60)) ]
+  has_rest "$job"
+  [ $(($(rest "$job" quoted) - 2000000 * (60 - ran) / 60)) -le 1 ]
+  [[ $(cluster_as games sbill -n -P -j "$job" --format=State,Note) == *"resale of the rest: "*" pending until "* ]]
+  cluster_wait 90 rest_is_over "$job"
+  [ "$(rest "$job" charged)" -eq "$(rest "$job" quoted)" ]
+  [ "$(posted physics)" -eq $((before - $(field "$job" 0 charged) - $(rest "$job" charged))) ]
+}
+
+@test "a slip costs nothing" {
+  local before
+  before=$(posted physics)
+  accepted games -A physics -n 2 -t 1 --begin=now+5minutes --budget=10 --wrap true
+  cluster_as games scancel "$JOB"
+  sleep 2
+  [ "$(rests "$JOB")" -eq 0 ]
+  [ "$(posted physics)" -eq "$before" ]
+  cluster_wait 10 liens_are physics 0
+}
+
+@test "cancelled before the start it waits for its resale, also after a kill; another's purchase brings it in" {
+  local job begin
+  begin=$(date -d '+3 minutes' +%FT%T)
+  accepted games -A physics -n 2 -t 1 --begin="$begin" --budget=10 --wrap true
+  job=$JOB
+  past_grace
+  cluster_as games scancel "$job"
+  cluster_wait 10 has_rest "$job"
+  cluster_wait 10 liens_are physics 2000000
+  cluster_state_saved
+  cluster_restart_slurmctld KILL
+  cluster_wait 30 smarket check
+  sleep 2
+  liens_are physics 2000000
+  accepted nobody -A chemistry -n 1 -t 1 --begin="$begin" --budget=10 --wrap true
+  # One of the two CPUs is sold again, for 2: it brings the 1 that it cost above the floor.
+  cluster_wait 20 liens_are physics 1000000
+  [ "$(liens chemistry)" -eq 2000000 ]
+  cluster_wait 300 rest_is_over "$job"
+  [ "$(rest "$job" charged)" -eq 1000000 ]
+}
+
+@test "a shorter time limit leaves its part of the price, and a rest" {
+  accepted games -A physics -n 2 -t 2 --begin=now+10minutes --budget=10 --wrap true
+  past_grace
+  cluster_as games scontrol update job "$JOB" TimeLimit=1
+  cluster_wait 10 has_rest "$JOB"
+  # 4 for the minute that is left, 2 above the floor for the other.
+  [ "$(field "$JOB" 0 quoted)" -eq 4000000 ]
+  [ "$(rest "$JOB" quoted)" -eq 2000000 ]
+  cluster_as games scancel "$JOB"
+  cluster_wait 10 has_two_rests "$JOB"
+  [ "$(rest "$JOB" quoted)" -eq 2000000 ]
+}
+
+@test "what should run now is told to operators" {
+  accepted games -A physics -n 1 -t 1 --budget=10 --wrap "sleep 20"
+  cluster_wait_state RUNNING "$JOB"
+  cluster_wait 10 eval "smarket --json show plan | jq -e '.jobs[] | select(.job == $JOB and .state == \"running\" and .tres.cpu == 1)'"
+  [[ $(smarket show plan) == *"Next change: job "* ]]
+  run cluster_as games smarket show plan
+  [ "$status" -ne 0 ]
+}
+
+@test "a held quote is taken by sbatch" {
+  local quote before
+  before=$(liens physics)
+  quote=$(cluster_as games smarket --json quote --hold -A physics -n 1 -t 1 | jq -r .quote)
+  [[ $quote =~ ^[0-9a-f]{4}$ ]]
+  run cluster_as games smarket quote --hold -A physics -n 1 -t 1
+  [ "$status" -ne 0 ]
+  accepted games -A physics -n 1 -t 1 --quote="$quote" --wrap true
+  [[ $SAID == *"accepted for 2.00"*"quote $quote"* ]]
+  wait_settled "$JOB"
+}
+
+@test "the books balance" { cluster_alive slurmctld && books_balance; }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/mechanism/tycoon_pots.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace market::tycoon {
+namespace {
+
+Player player(double balance, double interval, double reserved = 0, double behind = 0) {
+  return {{{balance, reserved, interval}}, {behind}};
+}
+
+HeldRun run(std::size_t of, double held, double floor = 0, double left = 100, bool is_new = false) {
+  return {of, {held}, {floor}, left, is_new};
+}
+
+WaitingJob job(std::size_t of, double wanted, double limit) {
+  return {of, {wanted}, limit};
+}
+
+PotHost host(double capacity, bool keeps_rates, double period = 1, double elapsed = 1) {
+  return {{capacity}, period, elapsed, 0.001, keeps_rates};
+}
+
+// Both have 10 credits over 30 s; A alone holds all 16 CPUs for 40 periods of 1 s: 10·(29/30)^40 = 2.577
+// are left. With B, whose pot is full, A's share is 2.577 / 12.577 = 20.49 %.
+TEST(TycoonPots, OneAloneSpendsHisBalanceByTheInterval) {
+  double balance = 10;
+  for (int second = 0; second < 40; ++second) {
+    const auto period =
+        hold_period(host(16, false), {player(balance, 30), player(10, 30)}, {run(0, 16)}, {});
+    ASSERT_TRUE(period);
+    EXPECT_NEAR(period->spent_rate[0], balance / 30, 1e-12);
+    balance -= period->rates[0][0];
+  }
+  EXPECT_NEAR(balance, 2.577, 0.0005);
+  const auto both = hold_period(host(16, false), {player(balance, 30), player(10, 30)},
+                                {run(0, 8), run(1, 8)}, {});
+  EXPECT_NEAR(both->claims[0][0].share, 0.2049, 0.0001);
+  EXPECT_NEAR(both->claims[1][0].share, 0.7951, 0.0001);
+}
+
+// Who is idle bids nothing: with an interval of a millisecond he would else evict everybody for nothing.
+TEST(TycoonPots, AnIdlePotEvictsNobodyAndCostsNobodyAnything) {
+  const auto alone = hold_period(host(16, false), {player(10, 1000)}, {run(0, 8)}, {});
+  const auto beside =
+      hold_period(host(16, false), {player(10, 1000), player(1000, 0.001)}, {run(0, 8)}, {});
+  EXPECT_EQ(alone->rates[0][0], beside->rates[0][0]);
+  // Alone he is allotted all 16 CPUs and holds half: equation (2) charges half of 10/1000.
+  EXPECT_DOUBLE_EQ(alone->rates[0][0], 0.005);
+  EXPECT_EQ(beside->claims[0][0].share, 1);
+}
+
+// Against four times his bid he has 20 %. After `--set-interval=0:30` of his 10 credits: 10/30 against
+// 40/3000 is 0.3333 / 0.3467 = 96.15 %. And 10/10,000 against 10/1,000 is 1/11 = 9.09 %.
+TEST(TycoonPots, SharesGoByBalanceAndInterval) {
+  const auto share = [](Player a, Player b) {
+    return hold_period(host(16, false), {std::move(a), std::move(b)}, {run(0, 8), run(1, 8)}, {})
+        ->claims[0][0]
+        .share;
+  };
+  EXPECT_NEAR(share(player(10, 3000), player(40, 3000)), 0.2, 1e-12);
+  EXPECT_NEAR(share(player(10, 30), player(40, 3000)), 0.9615, 0.0001);
+  EXPECT_NEAR(share(player(10, 10000), player(10, 1000)), 1.0 / 11, 1e-12);
+}
+
+// Ten of sixteen CPUs are free and nobody is owed anything yet: who has four fifths of the money starts
+// thirteen of sixteen jobs of one CPU, the other one three.
+TEST(TycoonPots, WaitingJobsInterleaveByShares) {
+  std::vector<WaitingJob> waiting;
+  for (int i = 0; i < 16; ++i) waiting.push_back(job(0, 1, 60));
+  for (int i = 0; i < 16; ++i) waiting.push_back(job(1, 1, 60));
+  const auto period =
+      hold_period(host(16, false, 1, 0), {player(10, 1000), player(40, 1000)}, {}, waiting);
+  int first = 0;
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    first += period->ranks[i].place < 16 && waiting[i].player == 0;
+  EXPECT_EQ(first, 3);
+}
+
+// A is owed 20 CPU-seconds more than B and so starts first, though B has more money.
+TEST(TycoonPots, WhoIsFurthestBehindStartsFirst) {
+  const auto period =
+      hold_period(host(16, false), {player(10, 1000, 0, 30), player(30, 1000, 0, 10)}, {},
+                  {job(0, 1, 60), job(1, 1, 60)});
+  EXPECT_EQ(period->ranks[0].place, 0U);
+  EXPECT_EQ(period->ranks[1].place, 1U);
+  // Of 16 CPUs a quarter and three quarters are owed for a second.
+  EXPECT_DOUBLE_EQ(period->behind[0][0], 34);
+  EXPECT_DOUBLE_EQ(period->behind[1][0], 22);
+}
+
+TEST(TycoonPots, WhatIsOwedEndsWithTheLastWaitingJob) {
+  const auto period = hold_period(host(16, false), {player(10, 1000, 0, 40)}, {run(0, 1)}, {});
+  EXPECT_EQ(period->behind[0][0], 0);
+}
+
+// The paper's default interval of a day and a time limit of an hour; the other one bids the same for two
+// CPUs. 100/86400 for a quarter of what 8 of 16 CPUs come to.
+TEST(TycoonPots, ANewRunPaysItsPartOfTheBid) {
+  const auto period = hold_period(host(16, true), {player(100, 86400), player(100, 86400)},
+                                  {run(0, 2, 0, 3600, true), run(1, 8, 0.0001, 3600)}, {});
+  EXPECT_NEAR(period->rates[0][0], 100.0 / 86400 / 4, 1e-15);
+}
+
+// A short interval when CPUs fall free: the bid that ranks the job is what the pot can pay for all of
+// its time limit, not 10 credits a second, so against an honest bid of the same money it gets half.
+TEST(TycoonPots, AShortIntervalBuysNoStartThatItsPotCannotPay) {
+  const auto period = hold_period(host(16, true), {player(10, 1), player(10, 3600)},
+                                  {run(1, 1, 0.0001, 3600)}, {job(0, 1, 3600)});
+  // B's run has reserved nothing here, so B bids 10/3600 too.
+  EXPECT_NEAR(period->ranks[0].share, 0.5, 1e-9);
+}
+
+// And what ran at a high bid goes on paying that, when the interval is made long before the charge.
+TEST(TycoonPots, ARunNeverPaysLessThanAtItsStart) {
+  const auto start = hold_period(host(16, true), {player(10, 100)}, {run(0, 16, 0, 50, true)}, {});
+  EXPECT_DOUBLE_EQ(start->rates[0][0], 0.1);
+  const auto later = hold_period(host(16, true), {player(9, 1e9, 4)}, {run(0, 16, 0.1, 40)}, {});
+  EXPECT_DOUBLE_EQ(later->rates[0][0], 0.1);
+}
+
+// 16 CPUs, all of the 10 credits over 1 s, for 40 s: 0.25 a second is all that the pot holds until then.
+TEST(TycoonPots, AStartPaysNoMoreThanItsPotHoldsUntilTheLimit) {
+  const auto one = hold_period(host(16, true), {player(10, 1)}, {run(0, 16, 0, 40, true)}, {});
+  EXPECT_DOUBLE_EQ(one->rates[0][0], 0.25);
+  // Two at once share it: the first sets all of it aside where it holds all that its bid allots.
+  const auto two = hold_period(host(16, true), {player(10, 1)},
+                               {run(0, 8, 0, 40, true), run(0, 8, 0, 40, true)}, {});
+  EXPECT_LE(40 * (two->rates[0][0] + two->rates[1][0]), 10 + 1e-9);
+}
+
+// What is above the first rates is not taken from what is set aside for other runs.
+TEST(TycoonPots, AHigherBidLeavesWhatIsSetAside) {
+  const auto period = hold_period(host(16, true), {player(10, 10, 9.5)},
+                                  {run(0, 8, 0.1, 50), run(0, 8, 0.09, 50)}, {});
+  EXPECT_LE(period->spent_rate[0], 0.19 + 0.5 + 1e-12);
+  EXPECT_GE(period->rates[0][0], 0.1);
+  EXPECT_GE(period->rates[1][0], 0.09);
+}
+
+// A job for two goods counts for the one of which its player is least behind; without a pot for one of
+// them it bids nothing.
+TEST(TycoonPots, AJobForTwoGoodsIsRankedByTheWorse) {
+  const PotHost two{{64, 8}, 1, 0, 0.001, false};
+  const Player rich{{{100, 0, 100}, {1, 0, 100}}, {0, 0}};
+  const Player plain{{{10, 0, 100}, {10, 0, 100}}, {0, 0}};
+  const Player without{{{100, 0, 100}, {0, 0, 100}}, {0, 0}};
+  const std::vector<WaitingJob> waiting{
+      {0, {1, 1}, 60}, {1, {1, 1}, 60}, {2, {1, 1}, 60}, {0, {1, 0}, 60}};
+  const auto period = hold_period(two, {rich, plain, without}, {}, waiting);
+  // plain has 10 of 210 of the CPUs and 10 of 11 of the GPUs, rich 100 of 210 and 1 of 11.
+  EXPECT_EQ(period->ranks[0].place, 0U);
+  EXPECT_EQ(period->ranks[1].place, 2U);
+  EXPECT_FALSE(period->ranks[2].is_ranked);
+  EXPECT_EQ(period->ranks[2].place, 3U);
+}
+
+// Who bids less than a thousandth is logged off and comes after all others.
+TEST(TycoonPots, BelowAThousandthABidCountsForNothing) {
+  const auto period = hold_period(host(16, false), {player(1000, 1000), player(0.5, 1000)},
+                                  {run(0, 4)}, {job(1, 1, 60), job(0, 1, 60)});
+  EXPECT_FALSE(period->ranks[0].is_ranked);
+  EXPECT_TRUE(period->ranks[1].is_ranked);
+}
+
+// 10 credits over 10,000 s are 0.001 a second; the run came in by a bid of 0.5.
+TEST(TycoonPots, AFloorHoldsAlsoWhereRunsCanBeStopped) {
+  const auto period =
+      hold_period(host(16, false), {player(10, 10000)}, {run(0, 16, 0.5, 100, true)}, {});
+  EXPECT_DOUBLE_EQ(period->rates[0][0], 0.5);
+}
+
+// Alone and allotted 16 CPUs, after 1,000 periods of 1 s of waiting he is 10 · 16 behind.
+TEST(TycoonPots, NobodyIsFurtherBehindThanTenPeriods) {
+  const auto period =
+      hold_period(host(16, true), {player(10, 100, 0, 16000)}, {}, {job(0, 1, 100)});
+  EXPECT_DOUBLE_EQ(period->behind[0][0], 160);
+}
+
+}  // namespace
+}  // namespace market::tycoon
