@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/util/slurm_time.h"
+#include "core/util/units.h"
 #include "core/words/phrases.h"
 
 namespace market::client {
@@ -72,8 +73,6 @@ double billing_hours_of(const Segment& run) {
 }
 
 namespace {
-
-constexpr std::int64_t kHour = 3600;
 
 /// Whether the run was sold by the hour: a bid was its rate, and so was what it paid.
 bool has_rate(const Segment& run) {

@@ -23,7 +23,7 @@ namespace market::smarket {
 namespace {
 
 using Json = nlohmann::json;
-constexpr double kHour = 3600, kPercent = 100;
+constexpr double kPercent = 100;
 constexpr Time kMeasured = 86400;
 constexpr double kShortest = 1, kLongest = 3650.0 * 86400;  // seconds of an interval
 
@@ -113,7 +113,7 @@ Result<SeenHost> look(const std::string& host) {
   double own = 0;
   for (const Json& pot : pots->value("pots", Json::array())) {
     if (pot.value("tres", "") != "cpu") continue;
-    own += pot.value("spent_rate", 0.0) / kHour;
+    own += pot.value("spent_rate", 0.0) / kSecondsPerHour;
     seen.balance += std::stod(pot.value("balance", "0"));
   }
   seen.others = std::max(0.0, seen.others - own);

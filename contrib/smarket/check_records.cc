@@ -21,12 +21,12 @@ constexpr Time kRecent = 86400;
 constexpr Time kUnwritten = 10;  // seconds by when an end is in the books and in slurmdbd
 constexpr int kLooks = 4;        // a difference in one look only is work in progress
 constexpr std::chrono::seconds kBetweenLooks{1};
-constexpr std::size_t kMostShown = 5;
+constexpr std::size_t kMostFaultsShown = 5;
 
 using Lines = std::vector<std::string>;
 
 std::string shown(const Lines& lines) {
-  const std::size_t count = std::min(lines.size(), kMostShown);
+  const std::size_t count = std::min(lines.size(), kMostFaultsShown);
   std::string text = fmt::format("{}", fmt::join(lines.begin(), lines.begin() + count, "; "));
   if (lines.size() > count) text += fmt::format("; and {} more", lines.size() - count);
   return text;

@@ -17,7 +17,8 @@
 namespace market::smarket {
 namespace {
 
-constexpr double kPercent = 100;
+constexpr double kPercentOfShare = 100;
+
 constexpr std::size_t kLongestReceipt = 4096;
 
 int show_pots(const Common& common, const std::string& host) {
@@ -39,7 +40,7 @@ int show_pots(const Common& common, const std::string& host) {
   for (const auto& row : answer->at("pots")) {
     table.add({row.at("host"), row.at("tres"), row.at("user"), row.at("account"), row.at("balance"),
                span_text(row.at("interval").get<Time>()), number_text(row.at("bid").get<double>()),
-               fmt::format("{:.1f} %", kPercent * row.at("share").get<double>()),
+               fmt::format("{:.1f} %", kPercentOfShare * row.at("share").get<double>()),
                number_text(row.at("spent_rate").get<double>())});
   }
   fmt::print("{}", table.text());

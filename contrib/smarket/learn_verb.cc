@@ -22,7 +22,6 @@ namespace {
 
 constexpr Time kWeek = Time{7} * 86400;
 constexpr Time kLate = 2 * 3600;  // prices learn of whole hours, a little after each
-constexpr double kHour = 3600;
 
 /// What a log is made into, and what was left out.
 struct Lesson {
@@ -139,7 +138,7 @@ Lesson lesson_of(const sim::Workload& log, const Config& config, const Models& m
     } else {
       ledger::RecordBid record = bid_of(job, shift, slack);
       const double size = billing_units_of(*market, record.bid.tres, {}) *
-                          static_cast<double>(record.bid.duration) / kHour;
+                          static_cast<double>(record.bid.duration) / kSecondsPerHour;
       record.bid.value = value * size * market->rate_of(partition);
       record.partition = record.bid.partition = partition;
       record.account = accounts[job.account];

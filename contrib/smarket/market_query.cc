@@ -40,7 +40,6 @@ nlohmann::json json_of(const SizeOptions& size) {
 
 /// A time limit in whole minutes, as slurmctld keeps it; 0: the partition's default.
 Result<std::int64_t> time_limit_of(std::string_view text) {
-  constexpr std::int64_t kMinute = 60;
   if (text.empty()) return std::int64_t{0};
   const auto seconds = parse_duration(text);
   if (!seconds) return fail("--time: " + seconds.error().text);

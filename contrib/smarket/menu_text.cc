@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kMenuBarWidth = 24;
 
 struct Row {
   Time completion = 0;
@@ -43,7 +43,8 @@ std::string price_text(Money price) {
 /// A bar of eighths of a character, as long as `part` of the width.
 std::string bar(double part) {
   constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kBarWidth * 8 + 0.5);
+  const auto eighths =
+      static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kMenuBarWidth * 8 + 0.5);
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
   return text + kEighths[eighths % 8];

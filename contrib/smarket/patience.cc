@@ -9,10 +9,11 @@
 #include <mutex>
 #include <utility>
 
+#include "contrib/smarket/progress.h"
+
 namespace market::smarket {
 namespace {
 
-constexpr const char* kWipe = "\r\033[K";  // to the left edge, and all to its right away
 constexpr int kQuietSeconds = 2;
 
 void count_seconds(const std::stop_token& over, const std::string& what) {

@@ -11,7 +11,6 @@
 namespace market::smarket {
 namespace {
 
-constexpr const char* kWipe = "\r\033[K";  // to the left edge, and all to its right away
 constexpr std::size_t kBarWidth = 24;
 constexpr std::chrono::milliseconds kBetween{200};
 

@@ -8,6 +8,9 @@
 
 namespace market::smarket {
 
+/// To the left edge of the line, and all to its right away.
+inline constexpr const char* kWipe = "\r\033[K";
+
 /// On stderr when that is a terminal: what is done, how fast, how long it will take. Wiped away in the
 /// end; nothing at all in a pipe.
 class Progress {

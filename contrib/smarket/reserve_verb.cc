@@ -80,7 +80,7 @@ std::vector<std::string> words_for(const ReserveArguments& arguments, const Json
 }
 
 /// "r17", "market_r17" or "17".
-Result<std::uint32_t> number_of(std::string_view name) {
+Result<std::uint32_t> reservation_number(std::string_view name) {
   std::string_view number = name;
   for (const std::string_view prefix : {"market_", "r"}) {
     if (number.starts_with(prefix)) number.remove_prefix(prefix.size());
@@ -155,7 +155,7 @@ int buy(const Common& common, const ReserveArguments& arguments) {
 }
 
 int give_back(const std::string& name) {
-  const auto job = number_of(name);
+  const auto job = reservation_number(name);
   if (!job) return complain(job.error());
   const auto place = find_place(*job);
   if (!place) return complain(place.error());

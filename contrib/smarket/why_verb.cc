@@ -22,7 +22,7 @@ namespace {
 using ledger::Segment;
 
 /// The number in front of the task's.
-std::uint32_t number_of(const std::string& job) {
+std::uint32_t job_number(const std::string& job) {
   std::uint32_t number = 0;
   std::from_chars(job.data(), job.data() + std::min(job.find_first_of("_+"), job.size()), number);
   return number;
@@ -31,7 +31,7 @@ std::uint32_t number_of(const std::string& job) {
 /// The runs of a job, or of a task, on this cluster that are over.
 Result<std::vector<Segment>> runs_of(const std::string& job, const std::string& cluster) {
   ledger::SegmentFilter filter;
-  filter.jobs = {number_of(job)};
+  filter.jobs = {job_number(job)};
   auto runs = client::ask_runs(filter);
   if (!runs) return runs;
   std::erase_if(*runs, [&](const Segment& run) {
@@ -74,7 +74,7 @@ int show_ended(const Common& common, const std::vector<Segment>& runs) {
 /// A job of the asking user that Slurm has and the market has not. Fails with `error`, the market's,
 /// when Slurm does not have it either.
 int show_unbid(const Common& common, const std::string& job, const std::string& error) {
-  const OwnJob where = own_job_in_slurmctld(number_of(job));
+  const OwnJob where = own_job_in_slurmctld(job_number(job));
   if (where == OwnJob::kNone) return complain({error});
   if (common.json) {
     print_json(nlohmann::json{{"ok", true}, {"code", "UNBID"}, {"job", job}});

@@ -5,11 +5,7 @@
 #include <utility>
 
 namespace market::config {
-namespace {
-
-constexpr Time kDay = 86400;
-
-}  // namespace
+namespace {}  // namespace
 
 void read_charges(Section& root, MarketSettings& config) {
   static constexpr std::array<std::pair<const char*, ChargeBasis>, 3> kBasis{

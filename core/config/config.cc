@@ -24,6 +24,7 @@ namespace {
 using config::Document;
 using config::is_tres;
 using config::is_virtual;
+using config::is_word;
 using config::read_abacus;
 using config::read_bank;
 using config::read_charges;
@@ -33,9 +34,6 @@ using config::read_resources;
 using config::read_tycoon;
 using config::Section;
 
-constexpr Time kMinute = 60;
-constexpr Time kHour = 3600;
-constexpr Time kDay = 86400;
 constexpr Time kTenYears = 3650 * kDay;
 constexpr double kHighestPrice = 1e6;
 constexpr double kLargestWeight = 1e6;
@@ -337,12 +335,6 @@ void read_market(Section& section, const std::vector<std::string>& mechanisms,
   read_planning(section, market, all_markets);
   read_tycoon(section, market);
   read_predictor(section, market);
-}
-
-bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
 }
 
 // A partition sold in two markets would have two prices for the same nodes.

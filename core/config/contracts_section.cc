@@ -13,21 +13,13 @@
 namespace market::config {
 namespace {
 
-constexpr Time kMinute = 60, kDay = 86400;
 constexpr std::uint32_t kMostPairs = 200;  // a menu takes time with their cube
 constexpr std::size_t kMostClasses = 8;    // a price asks a menu of each that is open
-constexpr std::size_t kLongestName = 32;
+constexpr std::size_t kLongestClass = 32;
 constexpr double kMostValue = 1e6, kMostSecondsPerWork = 1e9;
 
-bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-         });
-}
-
 bool is_unit(std::string_view text) {
-  return text.size() <= kLongestName &&
+  return text.size() <= kLongestClass &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
@@ -47,7 +39,7 @@ void read_template(Section& section, ContractClass& made) {
     section.fault("seconds_per_work", "seconds for a unit of work, above 0, such as \"0.5\"");
   if (!is_unit(made.unit))
     section.fault("unit",
-                  fmt::format("a word of at most {} characters, such as \"GB\"", kLongestName));
+                  fmt::format("a word of at most {} characters, such as \"GB\"", kLongestClass));
 }
 
 ContractClass read_class(Section& section, const std::vector<ContractClass>& others) {
@@ -58,7 +50,7 @@ ContractClass read_class(Section& section, const std::vector<ContractClass>& oth
   });
   if (!is_word(made.name) || is_known)
     section.fault(
-        "name", fmt::format("a name of at most {} of a-z, 0-9, _ and -, each once", kLongestName));
+        "name", fmt::format("a name of at most {} of a-z, 0-9, _ and -, each once", kLongestClass));
   section.text("shape", made.shape);
   if (job_class(made.shape) == nullptr || !section.has("shape"))
     section.fault("shape", "one of hard_deadline, sigmoid, recurrent");

@@ -335,4 +335,12 @@ void Section::refuse_unknown_keys() {
   }
 }
 
+bool is_word(std::string_view text) {
+  constexpr std::size_t kLongest = 32;
+  return !text.empty() && text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+         });
+}
+
 }  // namespace market::config

@@ -102,4 +102,7 @@ class Section {
   std::set<std::string, std::less<>> known_;
 };
 
+/// Whether `text` may name a market or a class: 1 to 32 of a-z, 0-9, _ and -.
+bool is_word(std::string_view text);
+
 }  // namespace market::config

@@ -10,7 +10,7 @@ constexpr double kMbPerGb = 1024;
 constexpr double kLargestAmount = 1e9;
 constexpr std::size_t kLongestName = 256;
 
-bool is_word(std::string_view text) {
+bool is_printable(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
@@ -45,7 +45,7 @@ void read_configuration(Section& section, MarketSettings& config) {
   const bool repeated = std::any_of(
       config.configurations.begin(), config.configurations.end(),
       [&](const ResourceConfiguration& other) { return other.name == configuration.name; });
-  if (!is_word(configuration.name) || repeated) section.fault("name", "a word, each once");
+  if (!is_printable(configuration.name) || repeated) section.fault("name", "a word, each once");
   constexpr std::string_view kFormal = "cpu, mem, node or gres/NAME[:TYPE]";
   configuration.formal = read_amounts(section, "formal", is_tres, kFormal);
   if (!section.has("formal"))
@@ -66,12 +66,12 @@ void read_configuration(Section& section, MarketSettings& config) {
 bool is_tres(std::string_view name) {
   constexpr std::string_view kGres = "gres/";
   if (name == "cpu" || name == "mem" || name == "node") return true;
-  return name.starts_with(kGres) && name.size() > kGres.size() && is_word(name);
+  return name.starts_with(kGres) && name.size() > kGres.size() && is_printable(name);
 }
 
 bool is_virtual(std::string_view name) {
   constexpr std::string_view kVirtual = "virtual/";
-  return name.starts_with(kVirtual) && name.size() > kVirtual.size() && is_word(name);
+  return name.starts_with(kVirtual) && name.size() > kVirtual.size() && is_printable(name);
 }
 
 void read_resources(Section& root, MarketSettings& config) {

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kLongestName = 64;  // of an account in the books
 constexpr std::size_t kMostHosts = 32;
 constexpr Time kLongestInterval = Time{3650} * 86400;
-constexpr double kHour = 3600, kPercent = 100;
+constexpr double kPercent = 100;
 
 using Kind = ledger::ChangePots::Kind;
 using Part = ledger::ChangePots::Part;
@@ -230,8 +230,8 @@ std::string words_on(const Pot& pot, const PotView& view, const std::string& cur
 }
 
 // Said when the books have it; nothing of pots that the asker may not see, whatever he asks now.
-Json outcome_of(const Site& site, const Admission& admission, const Json& ask, const Wanted& wanted,
-                const market_submission_t& asker) {
+Json fund_outcome(const Site& site, const Admission& admission, const Json& ask,
+                  const Wanted& wanted, const market_submission_t& asker) {
   std::string text;
   for (const auto& [name, pot] : site.pots.all()) {
     const auto host =
@@ -268,7 +268,7 @@ Json change_pots(Site& site, const Admission& admission, const Json& ask,
     case Requests::Stage::kWaits:
       return waits();
     case Requests::Stage::kWritten:
-      return outcome_of(site, admission, ask, *wanted, asker);
+      return fund_outcome(site, admission, ask, *wanted, asker);
     case Requests::Stage::kRefused:
       return failure(wanted->kind == Kind::kReceipt
                          ? fmt::format("receipt {}: it was presented before", wanted->receipt.id)
@@ -312,10 +312,10 @@ Json show_pots(Site& site, const Admission& admission, const Json& ask,
                           {"balance", view.balance.to_string()},
                           {"reserved", view.reserved.to_string()},
                           {"interval", view.interval},
-                          {"bid", view.bid * kHour},
+                          {"bid", view.bid * kSecondsPerHour},
                           {"share", view.share},
                           {"held", view.held},
-                          {"spent_rate", view.spends * kHour},
+                          {"spent_rate", view.spends * kSecondsPerHour},
                           {"text", words_on(pot, view, site.config.currency)}});
     }
   }
@@ -335,7 +335,7 @@ Json goods_of(const Site& site, PotExchange& exchange, const std::string& partit
              {"spent_rate", good.spent_rate},
              {"pots", pots}};
     row["history"] = good.history;
-    if (good.held > 0) row["price"] = good.spent_rate * kHour / good.held;
+    if (good.held > 0) row["price"] = good.spent_rate * kSecondsPerHour / good.held;
     goods.push_back(std::move(row));
   }
   return goods;

@@ -10,7 +10,7 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kMostRows = 300;  // of an answer
+constexpr std::size_t kMostLearned = 300;  // of an answer
 
 // "render: cpu 0.86, mem 0.14 from 23 runs (linear, rss 0.012); used from now on"
 std::string words_on(const std::string& name, const LearnedUtility& learned) {
@@ -27,7 +27,7 @@ std::string words_on(const std::string& name, const LearnedUtility& learned) {
   return fmt::format("{}; not used: {}; the default is", fit, learned.why_not);
 }
 
-Json row_of(const ledger::UtilityName& of, const LearnedUtility& learned) {
+Json learned_row(const ledger::UtilityName& of, const LearnedUtility& learned) {
   Json row{{"market", of.market},  {"uid", of.uid},    {"name", of.name},
            {"runs", learned.runs}, {"form", "linear"}, {"used", learned.is_used()},
            {"last", learned.last}};
@@ -49,11 +49,11 @@ Json show_utilities(const Site& site, const Json& ask, const market_submission_t
   for (const auto& [of, learned] : site.utilities.all()) {
     if (!asker.is_operator && of.uid != asker.uid) continue;
     if (!name.empty() && of.name != name) continue;
-    if (rows.size() == kMostRows) {
+    if (rows.size() == kMostLearned) {
       ++not_shown;
       continue;
     }
-    rows.push_back(row_of(of, learned));
+    rows.push_back(learned_row(of, learned));
   }
   if (!name.empty() && rows.empty())
     return failure(fmt::format("no run of a job named {} is known", printable(name)));

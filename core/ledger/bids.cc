@@ -11,7 +11,6 @@
 namespace market::ledger {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr Time kHoursOfDay = 24;
 
 // Refused bids sort by cluster and hour, so that those of a day are neighbours. Those of markets that

@@ -14,7 +14,7 @@
 namespace market::ledger {
 namespace {
 
-constexpr std::string_view kPrefix = "@income/";
+constexpr std::string_view kIncomePrefix = "@income/";
 
 struct Income {
   std::string account;
@@ -35,7 +35,7 @@ std::optional<Income> income_from(const std::string& name, const std::string& te
   std::istringstream words(text);
   std::int64_t amount = 0, paid = 0;
   Income income;
-  income.account = name.substr(kPrefix.size());
+  income.account = name.substr(kIncomePrefix.size());
   if (!(words >> amount >> income.per >> income.since >> income.until >> paid) || income.per <= 0)
     return std::nullopt;
   income.amount = Money::from_micro(amount);
@@ -59,7 +59,7 @@ void keep(Database& database, const Income& income, Time now) {
       .prepare(
           "INSERT INTO account (name, system, note, created) VALUES (?, 1, ?, ?) "
           "ON CONFLICT (name) DO UPDATE SET note = excluded.note")
-      .bind(fmt::format("{}{}", kPrefix, income.account))
+      .bind(fmt::format("{}{}", kIncomePrefix, income.account))
       .bind(income.text())
       .bind(now)
       .run();

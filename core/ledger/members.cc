@@ -12,7 +12,7 @@
 namespace market::ledger {
 namespace {
 
-constexpr std::string_view kPrefix = "@join/";
+constexpr std::string_view kJoinPrefix = "@join/";
 constexpr std::size_t kMostNodes = 65536;  // as many as Slurm has in one cluster
 
 struct Membership {
@@ -26,7 +26,7 @@ std::vector<Membership> memberships(Database& database) {
   std::vector<Membership> found;
   while (query.step()) {
     Membership& member = found.emplace_back();
-    member.account = query.text(0).substr(kPrefix.size());
+    member.account = query.text(0).substr(kJoinPrefix.size());
     std::istringstream lines(query.text(1));
     for (std::string cluster, nodes; lines >> cluster >> nodes;) member.nodes[cluster] = nodes;
   }
@@ -61,7 +61,7 @@ void keep(Database& database, const Membership& member, Time now) {
       .prepare(
           "INSERT INTO account (name, system, note, created) VALUES (?, 1, ?, ?) "
           "ON CONFLICT (name) DO UPDATE SET note = excluded.note")
-      .bind(fmt::format("{}{}", kPrefix, member.account))
+      .bind(fmt::format("{}{}", kJoinPrefix, member.account))
       .bind(note)
       .bind(now)
       .run();

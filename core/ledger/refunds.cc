@@ -11,8 +11,6 @@
 namespace market::ledger {
 namespace {
 
-constexpr Money kNothing;
-
 struct ChargedRun {
   std::int64_t row = 0;
   SegmentKey key;
@@ -153,7 +151,7 @@ Submission refund_job(Database& database, const RefundRequest& request, Time now
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     const bool late = now - run->end > request.window;
     const Money part = std::min(left, run->left);
-    if (part <= kNothing || (late && !request.force)) continue;
+    if (part <= Money() || (late && !request.force)) continue;
     refund_run(database, *run, part, late ? "forced: " + request.note : request.note, now);
     left -= part;
   }

@@ -15,8 +15,6 @@
 namespace market {
 namespace {
 
-constexpr Time kDay = 86400;
-
 std::uint32_t waiting_of(const ArrayBid& array) {
   return array.tasks - std::min(array.tasks, array.parted + array.lost);
 }

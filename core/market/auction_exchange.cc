@@ -19,7 +19,6 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr std::size_t kMostForPreview = 2000;  // live bids with which a submission is still ranked
 constexpr std::size_t kUsersForMean = 5;       // whose bids are told together
 constexpr double kSigmoidPlateau = 0.99;       // what is left of a value until it drops
@@ -36,7 +35,7 @@ bool never_below(const Worth& now, const Worth& before) {
 // Exactly what was named: bids of one rate are equal whatever their time limits.
 std::optional<double> bid_rate_of(const Bid& bid) {
   if (!bid.worth.rate) return std::nullopt;
-  return bid.worth.rate->credits() / kHour;
+  return bid.worth.rate->credits() / kSecondsPerHour;
 }
 
 }  // namespace
@@ -214,7 +213,7 @@ std::optional<std::string> AuctionExchange::acceptance(const Bid& bid, const std
                         number_text(bid_rate_of(bid).value_or(most_it_costs(bid).credits() /
                                                               static_cast<double>(std::max<Time>(
                                                                   1, bid.request.duration))) *
-                                    kHour));
+                                    kSecondsPerHour));
   if (bid.malleable)
     text +=
         fmt::format("; its size is settled when nodes are awarded to it, with at most {} to run",

@@ -11,7 +11,6 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr double kRounding = 1e-9;
 
 /// All of the node is free; where it names the same resources as before they stay where they are.
@@ -109,9 +108,10 @@ void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now)
 void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
   if (!auction_->wants_nodes()) return;
   job.auction.pays = Owners(site_, *this).asked(job, placement);
-  const double asked = placement.empty()  // nobody tells where it ran
-                           ? settings.floor_price * site_.billing_of(job.agreed.bid.request) / kHour
-                           : sum_asked(job.auction.pays);
+  const double asked =
+      placement.empty()  // nobody tells where it ran
+          ? settings.floor_price * site_.billing_of(job.agreed.bid.request) / kSecondsPerHour
+          : sum_asked(job.auction.pays);
   const double most = worth_at(job.agreed.bid, job.agreed.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.agreed.bid.request.duration));
   job.auction.standing.rate = std::max(job.auction.standing.rate, std::min(most, asked));

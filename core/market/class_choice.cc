@@ -15,8 +15,7 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
-constexpr double kFarthest = 1e9;  // seconds from a bid to its due time that sums can bear
+constexpr double kFarthestDue = 1e9;  // seconds from a bid to its due time that sums can bear
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOptions{
     {{"hard_deadline", "--budget"}, {"sigmoid", "--value"}, {"recurrent", "--work"}}};
 
@@ -100,12 +99,13 @@ Result<double> parse_work(std::string_view text) {
 
 Time due_by(const ContractClass& recurrent, double work, Time bid_made) {
   return bid_made +
-         static_cast<Time>(std::ceil(std::min(work * recurrent.seconds_per_work, kFarthest)));
+         static_cast<Time>(std::ceil(std::min(work * recurrent.seconds_per_work, kFarthestDue)));
 }
 
 Worth worth_of_work(const ContractClass& recurrent, double work, double billing, Time duration) {
   Worth worth;
-  worth.budget = money_of(recurrent.value * billing * static_cast<double>(duration) / kHour);
+  worth.budget =
+      money_of(recurrent.value * billing * static_cast<double>(duration) / kSecondsPerHour);
   worth.work = work;
   return worth;
 }

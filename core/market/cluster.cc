@@ -14,10 +14,8 @@
 namespace market {
 namespace {
 
-constexpr Time kPastEnd = 60;  // seconds that a run past its end is booked for at a time
-
 // "gpu:a100:4(S:0-1),gpu:t4:2" → {"gpu:a100": 4, "gpu:t4": 2}; parts of another form are left out.
-std::map<std::string, std::int64_t> parse_gres(std::string_view text) {
+std::map<std::string, std::int64_t> counts_of_gres(std::string_view text) {
   std::map<std::string, std::int64_t> gres;
   int depth = 0;
   std::string item;
@@ -80,7 +78,7 @@ std::vector<Node> nodes_of(const market_cluster_t& told) {
     node.cores = from.cores;
     node.threads_per_core = std::max<std::uint32_t>(1, from.threads_per_core);
     node.mem_mb = from.mem_mb;
-    if (!or_empty(from.gres).empty()) node.gres = parse_gres(from.gres);
+    if (!or_empty(from.gres).empty()) node.gres = counts_of_gres(from.gres);
     node.features = split(or_empty(from.features));
     node.usable = from.usable;
   }

@@ -19,6 +19,9 @@
 
 namespace market {
 
+/// Seconds that a run past its end is booked for at a time.
+inline constexpr Time kPastEnd = 60;
+
 struct Partition {
   std::string name;
   bool is_default = false, up = false;

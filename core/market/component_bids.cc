@@ -91,13 +91,13 @@ std::optional<std::string> Admission::fault_of_component(const market_submission
 
 Answer Admission::submit_component(const market_submission_t& submission, Time now) {
   const Provisionals before = site_.jobs.components(submission.follows);
-  const auto give_up = [&](const std::string& why) {
+  const auto give_up = [&](const std::string& why, market_verdict verdict = MARKET_REJECTED) {
     give_places_back(site_, before);
     for (Provisional* component : Provisionals(before)) {
       site_.jobs.count_claimed();
       site_.jobs.forget_provisional(std::string(component->token));
     }
-    return Answer{MARKET_REJECTED, prefixed(why), "", ""};
+    return Answer{verdict, prefixed(why), "", ""};
   };
   if (!site_.ready()) return give_up("not available now: submit again later");
   if (const auto fault = fault_of_component(submission, before)) return give_up(*fault);
@@ -108,8 +108,9 @@ Answer Admission::submit_component(const market_submission_t& submission, Time n
                                site_.exchange_of(draft->bid.request).rule()));
   const bool has_room = site_.accounts.has_room_for(
       site_.jobs.live() + site_.arrays.waiting_tasks() + 1, site_.resales.waiting().size());
-  if (!has_room) return give_up("too much is waiting for its books: try again");
-  if (const auto why = site_.jobs.too_many_unseen(submission.uid, now)) return give_up(*why);
+  if (!has_room) return give_up("too much is waiting for its books: try again", MARKET_AGAIN);
+  if (const auto why = site_.jobs.too_many_unseen(submission.uid, now))
+    return give_up(*why, MARKET_AGAIN);
   Provisional made;
   made.token = site_.jobs.next_token();
   made.ticket = site_.jobs.last_ticket();

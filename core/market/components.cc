@@ -14,8 +14,6 @@
 namespace market {
 namespace {
 
-constexpr Time kRetry = 60;  // seconds between two attempts that nothing new speaks for
-
 using Components = std::vector<Job*>;
 
 template <class Is>
@@ -135,7 +133,7 @@ bool can_pay(const Site& site, const Components& components, const Together& fou
 }
 
 /// Of the budget of all the first keeps what the others do not need.
-void share_budget(const Components& components, Money budget) {
+void share_agreed_budget(const Components& components, Money budget) {
   for (std::size_t i = components.size(); i-- > 0;) {
     Agreement& agreed = components[i]->agreed;
     agreed.bid.worth = Worth{i == 0 ? budget : agreed.terms.price, std::nullopt};
@@ -186,7 +184,7 @@ void buy_together(Site& site, const Components& components, Time now) {
   if (!can_pay(site, components, *found)) return wait_on(components, Cause::kNoFunds, now);
   for (std::size_t i = 0; i < components.size(); ++i)
     accept(site, *components[i], std::move(found->parts[i]), now);
-  share_budget(components, budget);
+  share_agreed_budget(components, budget);
 }
 
 /// Places with one start again, at the prices that were told: at the start that the last component

@@ -110,11 +110,7 @@ bool Confirmation::has_other_price(const Job& job, const market_job_t& seen) con
   return exchange.qos_factor(lower_case(or_empty(seen.qos))) != exchange.qos_factor(sold);
 }
 
-namespace {
-
-constexpr Time kFarthest = Time{1} << 40;  // sums with it stay in range
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Request> Confirmation::request_of(const market_job_t& seen, const Request& before,
                                          bool new_shape) const {

@@ -15,11 +15,7 @@
 #include "core/mechanism/table.h"
 
 namespace market {
-namespace {
-
-constexpr Time kRetry = 60;  // seconds between two attempts that nothing new speaks for
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,
                                                 const Capacity& capacity,

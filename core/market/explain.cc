@@ -17,8 +17,6 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
-
 std::string best_value(const Job& job) {
   return job.agreed.bid.worth.budget
              ? fmt::format("budget is {}", there_is_text(*job.agreed.bid.worth.budget))
@@ -98,7 +96,7 @@ std::string explain_award(const Site& site, const Job& job, std::string& code) {
   if (!job.auction.award.empty()) {
     code = "QUEUED";
     std::string text = fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there",
-                                   job.auction.award, job.auction.standing.rate * kHour);
+                                   job.auction.award, job.auction.standing.rate * kSecondsPerHour);
     if (const std::string size = size_text(site, job.auction.standing); !size.empty())
       text += fmt::format(", with {} and a time limit of {}: nowhere does its work cost less", size,
                           time_limit_text(Time{job.auction.size.limit_min} * 60));
@@ -112,7 +110,7 @@ std::string explain_award(const Site& site, const Job& job, std::string& code) {
   const double least = least_asked(site, request);
   const double bids = job.agreed.bid.worth.rate
                           ? job.agreed.bid.worth.rate->credits()
-                          : job.agreed.terms.price.credits() * kHour /
+                          : job.agreed.terms.price.credits() * kSecondsPerHour /
                                 static_cast<double>(std::max<Time>(1, request.duration));
   if (least > bids)
     return fmt::format(

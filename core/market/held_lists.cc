@@ -20,7 +20,7 @@ constexpr Time kListHold = 30, kPartHold = 3;
 // Lists that become no jobs keep places for nothing: so long in an hour.
 constexpr Time kMostWasted = 120;
 constexpr Time kWastedFor = 3600;
-constexpr std::size_t kMostPlaces = 16;  // of one user, to run jobs in
+constexpr std::size_t kMostOffered = 16;  // of one user, to run jobs in
 
 // The latest end of each bid, so that those which come after it have time left.
 Result<std::vector<Time>> latest_ends(const Site& site, const WantedList& wanted) {
@@ -78,9 +78,9 @@ Result<std::vector<HeldQuote>> HeldQuotes::hold_list(std::uint32_t uid, const Wa
                                                      Time now) {
   expire(now);
   if (auto why = refusal_of_list(uid, now)) return fail(*why);
-  if (wanted.reserved && places_of(site_, uid) >= kMostPlaces)
+  if (wanted.reserved && places_of(site_, uid) >= kMostOffered)
     return fail(fmt::format("you have {} reservations, the most there may be: give one back first",
-                            kMostPlaces));
+                            kMostOffered));
   const auto ends = latest_ends(site_, wanted);
   if (!ends) return tl::unexpected(ends.error());
   const std::string name = site_.jobs.next_token();

@@ -18,6 +18,8 @@
 
 namespace market {
 
+inline constexpr Time kRetry = 60;  ///< seconds between two attempts that nothing new speaks for
+
 /// An array that is one bid (--array-budget): its job is Slurm's record of the tasks that did not start,
 /// with what is left of the budget as its lien. Each task that starts or is taken out becomes a job of its
 /// own with its part (array_bids.h).
@@ -221,6 +223,7 @@ struct AuctionTurn {
   bool unstoppable = false;      ///< Slurm refused that
   bool sent_back = false;        ///< its last run ended so
   Time room_since = 0;           ///< runs were stopped so that it starts; 0: not yet
+  Time vain_at = 0;              ///< the nodes kept it waiting whatever would stop; 0: not known
   std::vector<GoodRate> goods;   ///< of its run, where goods have markets of their own
   std::string refusal;           ///< why Slurm would never start it on an award
   AverageShares average;

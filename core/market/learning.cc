@@ -13,7 +13,6 @@
 namespace market {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr std::size_t kMostUnwritten = 10000;  // forecasts can do without a bid; bills come first
 
 Money worth_of(const Worth& worth) {

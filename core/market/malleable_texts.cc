@@ -14,7 +14,7 @@ namespace market {
 namespace {
 
 constexpr std::size_t kLongest = 64;  // characters; they stand in the job's note
-constexpr std::int64_t kMostCpus = 1 << 20;
+constexpr std::int64_t kMostMalleableCpus = 1 << 20;
 constexpr std::int64_t kMbPerGb = 1024;
 constexpr std::int64_t kMostMb = std::int64_t{1} << 40;
 constexpr std::int64_t kMostWork = std::int64_t{1} << 40;  // seconds of a CPU or GB
@@ -51,7 +51,7 @@ std::optional<std::int64_t> amount_from(std::string_view text, bool is_memory) {
   std::int64_t amount = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
   if (error != std::errc() || end != text.data() + text.size() || amount < 1) return std::nullopt;
-  const std::int64_t most = is_memory ? kMostMb : kMostCpus;
+  const std::int64_t most = is_memory ? kMostMb : kMostMalleableCpus;
   return amount <= most / unit ? std::optional(amount * unit) : std::nullopt;
 }
 

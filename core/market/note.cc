@@ -35,13 +35,13 @@ Time time_of(const Json& object, const char* key) {
 }
 
 // A finite amount that is not negative, else 0.
-double amount_of(const Json& object, const char* key) {
+double amount_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   const double amount = found != object.end() && found->is_number() ? found->get<double>() : 0;
   return std::isfinite(amount) ? std::max(0.0, amount) : 0;
 }
 
-std::optional<Money> money_of(const Json& object, const char* key) {
+std::optional<Money> money_at(const Json& object, const char* key) {
   const auto money = Money::parse(text_of(object, key));
   return money ? std::optional<Money>(*money) : std::nullopt;
 }
@@ -257,7 +257,7 @@ std::optional<Note> read_note(std::string_view text) {
     note.reserved.emplace();
     note.reserved->accounts = text_of(inner, "place");
     note.reserved->length = time_of(inner, "length");
-    note.reserved->lost = note.reserved->kept_lost = amount_of(inner, "lost");
+    note.reserved->lost = note.reserved->kept_lost = amount_at(inner, "lost");
   }
   note.workload = text_of(inner, "workload");
   note.malleable = text_of(inner, "malleable");
@@ -287,15 +287,15 @@ std::optional<Note> read_note(std::string_view text) {
   note.bought = time_of(inner, "bought");
   if (note.bought == 0) note.bought = note.accepted;
   note.missed = inner.contains("missed");
-  note.rest = money_of(inner, "rest").value_or(Money());
+  note.rest = money_at(inner, "rest").value_or(Money());
   note.rest_until = time_of(inner, "rest_until");
   note.ex_post = ExPost::parse(text_of(inner, "ex_post"));
   if (const Time free_after = time_of(inner, "free_after"); free_after != 0)
     note.ex_post = all_until(free_after, note);
   note.run_start = time_of(inner, "run_start");
   note.ran = time_of(inner, "ran");
-  note.accrued = amount_of(inner, "accrued");
-  if (inner.contains("rate")) note.rate = amount_of(inner, "rate");
+  note.accrued = amount_at(inner, "accrued");
+  if (inner.contains("rate")) note.rate = amount_at(inner, "rate");
   note.awarded = inner.contains("awarded");
   note.waiting = inner.contains("waiting");
   note.kept_back = inner.contains("kept_back");
@@ -306,11 +306,11 @@ std::optional<Note> read_note(std::string_view text) {
   note.keeps_price = inner.contains("keeps_price");
   note.settled = inner.contains("charged");
   note.restart = static_cast<std::uint32_t>(time_of(inner, "restart"));
-  const auto price = money_of(inner, note.settled ? "quoted" : "price");
+  const auto price = money_at(inner, note.settled ? "quoted" : "price");
   if (!price || note.account.empty()) return std::nullopt;
   note.price = *price;
-  note.charged = money_of(inner, "charged").value_or(Money());
-  note.refunded = money_of(inner, "refunded").value_or(Money());
+  note.charged = money_at(inner, "charged").value_or(Money());
+  note.refunded = money_at(inner, "refunded").value_or(Money());
   return note;
 }
 

@@ -16,7 +16,6 @@
 namespace market {
 namespace {
 
-constexpr Time kRetry = 60;           // seconds between two attempts that nothing new speaks for
 constexpr int kReserveAttempts = 3;   // refused reservations before another start is taken
 constexpr int kStartAttempts = 5;     // planned starts without a start until it is held
 constexpr Time kLongestWait = 86400;  // seconds between two of them

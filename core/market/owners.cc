@@ -15,7 +15,6 @@ namespace market {
 namespace {
 
 constexpr std::string_view kPaysByAsks = "dva/", kPaysByUse = "tycoon/";
-constexpr double kHour = 3600;
 constexpr double kFinest = 1e12;  // the largest weight; others are rounded against it
 
 std::vector<std::int64_t> whole_weights(const std::vector<NodePay>& pays) {
@@ -81,7 +80,7 @@ std::vector<NodePay> Owners::asked(const Job& job, const Placement& placement) c
     const NodeAsk ask = place < std::min(awarded.size(), job.auction.asks.size())
                             ? job.auction.asks[place]
                             : site_.asks.of(settings_, name);
-    const double rate = asked_for(exchange_, parts[i], ask) / kHour;
+    const double rate = asked_for(exchange_, parts[i], ask) / kSecondsPerHour;
     pays.push_back({name, rate, rate, static_cast<std::uint32_t>(amount_of(parts[i], "cpu"))});
   }
   return pays;

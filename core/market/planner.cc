@@ -21,7 +21,6 @@ namespace market {
 namespace {
 
 constexpr Time kUnseenLife = 60;  // seconds until a job or lien that nothing is seen of is gone
-constexpr Time kPastEnd = 60;     // seconds that a run past its end is booked for at a time
 
 bool is_active(int state) {
   return state == MARKET_JOB_PENDING || state == MARKET_JOB_RUNNING ||

@@ -37,7 +37,7 @@ bool is_player(const Job& job) {
   return job.agreed.terms.auctioned() && (runs || waits);
 }
 
-std::string key_of(const Job& job) {
+std::string pot_key_of(const Job& job) {
   return job.agreed.bid.pot.empty() ? fmt::format("#{}", job.id)
                                     : job.user + "/" + job.agreed.bid.account;
 }
@@ -211,7 +211,7 @@ void PotExchange::work(Time now) {
 
 std::size_t PotExchange::seat(Table& table, const std::string& partition, const Host& host,
                               const Job& job) const {
-  std::string key = key_of(job);
+  std::string key = pot_key_of(job);
   const auto [found, is_new] = table.seats.try_emplace(key, table.players.size());
   if (!is_new) return found->second;
   const auto behind = host.behind.find(key);

@@ -12,6 +12,7 @@
 #include "core/market/auction_exchange.h"
 #include "core/market/pots.h"
 #include "core/mechanism/tycoon_pots.h"
+#include "core/mechanism/tycoon_shares.h"
 
 namespace market {
 
@@ -78,7 +79,8 @@ class PotExchange final : public AuctionExchange {
     std::vector<HostGood> goods;
     std::map<std::string, std::vector<double>> behind;         ///< by player
     std::map<std::string, std::vector<tycoon::Claim>> claims;  ///< by player
-    Time at = 0;                                               ///< of the last period
+    std::map<std::string, Time> vain;  ///< by player: when nodes kept a job of his waiting
+    Time at = 0;                       ///< of the last period
   };
   /// What runs owe a pot and have set aside of it, credits.
   struct Debt {
@@ -110,7 +112,9 @@ class PotExchange final : public AuctionExchange {
                               const Table& table) const;
   bool may_stop(const Job& job) const;
   bool room_was_in_vain(const Job& job) const;
-  void move_shares(const std::string& partition, const Host& host, const Table& table,
+  std::vector<tycoon::ShareWaiter> waiters(const Host& host, const Table& table,
+                                           const std::vector<std::size_t>& order) const;
+  void move_shares(const std::string& partition, Host& host, const Table& table,
                    const tycoon::PotPeriod& period);
   std::string words_of(const Bid& bid);
   bool bids_something(const Job& job);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Shares among runs that last: the market suspends or requeues the newest run of who holds too much.
 #include <algorithm>
+#include <set>
 
 #include "core/market/pot_exchange.h"
 #include "core/market/pot_table.h"
@@ -11,7 +12,8 @@
 namespace market {
 namespace {
 
-constexpr Time kPatience = 120;  // seconds in which Slurm looks at its whole queue
+constexpr Time kPatience = 120;   // seconds in which Slurm looks at its whole queue
+constexpr Time kVainPause = 600;  // seconds for which a job that nodes keep waiting waits alone
 
 bool holds_gres(const Request& request) {
   return std::any_of(request.demand.tres.begin(), request.demand.tres.end(), [](const auto& entry) {
@@ -76,10 +78,27 @@ bool PotExchange::may_stop(const Job& job) const {
 // or kept from going on, for nothing.
 bool PotExchange::room_was_in_vain(const Job& job) const {
   const Time patience = std::max(2 * settings.auction_period, kPatience);
-  return job.auction.room_since != 0 && site_.last_pass > job.auction.room_since + patience;
+  return (job.auction.room_since != 0 && site_.last_pass > job.auction.room_since + patience) ||
+         (job.auction.vain_at != 0 && site_.last_pass < job.auction.vain_at + kVainPause);
 }
 
-void PotExchange::move_shares(const std::string& partition, const Host& host, const Table& table,
+// A period has two looks in vain. Who had one has the next when each of the others could have had his, so jobs that
+// never start keep nobody else's from being looked at.
+std::vector<tycoon::ShareWaiter> PotExchange::waiters(const Host& host, const Table& table,
+                                                      const std::vector<std::size_t>& order) const {
+  std::set<std::size_t> players;
+  for (const std::size_t i : order) players.insert(table.waiting[i].player);
+  const Time turns = settings.auction_period * static_cast<Time>((players.size() + 1) / 2);
+  std::vector<tycoon::ShareWaiter> waiting;
+  for (const std::size_t i : order) {
+    const auto vain = host.vain.find(table.keys[table.waiting[i].player]);
+    const bool may_look = vain == host.vain.end() || site_.last_pass >= vain->second + turns;
+    waiting.push_back({table.waiting[i].player, table.waiting[i].wanted, may_look});
+  }
+  return waiting;
+}
+
+void PotExchange::move_shares(const std::string& partition, Host& host, const Table& table,
                               const tycoon::PotPeriod& period) {
   std::vector<tycoon::ShareHolder> players;
   for (const auto& claims : period.claims) {
@@ -104,9 +123,6 @@ void PotExchange::move_shares(const std::string& partition, const Host& host, co
   std::sort(order.begin(), order.end(), [&period](std::size_t a, std::size_t b) {
     return period.ranks[a].place < period.ranks[b].place;
   });
-  std::vector<tycoon::ShareWaiter> waiting;
-  for (const std::size_t i : order)
-    waiting.push_back({table.waiting[i].player, table.waiting[i].wanted});
   std::vector<Stop> stops;
   for (const Job* job : table.running_jobs) stops.push_back(stop_of(*job, settings));
   std::vector<const Job*> waiting_jobs;
@@ -114,8 +130,12 @@ void PotExchange::move_shares(const std::string& partition, const Host& host, co
   tycoon::ShareMoves moves;
   {
     ShareRooms rooms(site_, table.running_jobs, stops, std::move(waiting_jobs));
-    moves = tycoon::move_shares(std::move(players), runs, waiting, free_at(partition, host, table),
-                                settings.tycoon.slack, &rooms);
+    moves = tycoon::move_shares(std::move(players), runs, waiters(host, table, order),
+                                free_at(partition, host, table), settings.tycoon.slack, &rooms);
+  }
+  for (const std::size_t i : moves.vain) {
+    table.waiting_jobs[order[i]]->auction.vain_at = site_.last_pass;
+    host.vain[table.keys[table.waiting[order[i]].player]] = site_.last_pass;
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
     Time& since = table.waiting_jobs[order[i]]->auction.room_since;

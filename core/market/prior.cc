@@ -10,9 +10,6 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
-constexpr Time kDay = 86400;
-
 /// All bids of one kind.
 struct Sum {
   double billing_hours = 0;
@@ -38,7 +35,7 @@ void weigh_prior(std::vector<PastBid>& bids, const MarketSettings& settings,
   for (const auto& [name, amount] : capacity.total) names.insert(name);
   Sum prior, real;
   for (const PastBid& bid : bids) {
-    const double hours = static_cast<double>(bid.duration) / kHour;
+    const double hours = static_cast<double>(bid.duration) / kSecondsPerHour;
     const double size = billing_units_of(settings, bid.tres, names) * hours;
     // A bid that was refused has cost nothing: it takes no place of what was learned from a log.
     if (size > 0 && !bid.is_refused) (bid.is_prior ? prior : real).add(size, bid);

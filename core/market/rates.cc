@@ -9,7 +9,7 @@ namespace market {
 namespace {
 
 constexpr Time kKeepEvery = 60;     // seconds between two notes of a run, at least
-constexpr double kRounding = 1e-9;  // rates that differ by less are the same
+constexpr double kSameRate = 1e-9;  // rates that differ by less are the same
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void keep_rate(Job& job, const MarketSettings& settings, Time now) {
   if (!job.auction.rated) return;
   if (accrued.kept_rate) {
     const Time every = std::max(settings.auction_period, kKeepEvery);
-    const bool same = std::abs(*accrued.kept_rate - rate) <= kRounding * rate;
+    const bool same = std::abs(*accrued.kept_rate - rate) <= kSameRate * rate;
     if (same || now < accrued.kept_at + every) return;
   }
   accrued.kept_rate = rate;

@@ -12,7 +12,6 @@
 namespace market {
 namespace {
 
-constexpr Time kRetry = 60;          // seconds between two attempts that nothing new speaks for
 constexpr int kSearchesPerPass = 8;  // full quotes in one pass
 constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one pass
 

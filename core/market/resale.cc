@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::size_t kMostPerPass = 1000;  // rests that are charged, the others with the next pass
 constexpr std::size_t kMostServed = 256;    // rests that one purchase can bring something
-constexpr double kHour = 3600;
-constexpr double kNoUnits = 1e-9;  // of rounding
+constexpr double kNoUnits = 1e-9;           // of rounding
 
 struct Span {
   Time begin = 0, end = 0;
@@ -107,7 +106,7 @@ Money Resales::above_floor(const Request& request, Money price, Time seconds) co
   const double floor = settings.floor_price * site_.billing_of(request) *
                        settings.rate_of(request.partition) * exchange.qos_factor(request.qos);
   const Money part = price.scaled(std::min(seconds, request.duration), request.duration);
-  return std::max(Money(), part - money_of(floor * static_cast<double>(seconds) / kHour));
+  return std::max(Money(), part - money_of(floor * static_cast<double>(seconds) / kSecondsPerHour));
 }
 
 ledger::Rest Resales::rest_of(const Job& job, Time from, Time until, Money owed, Time made) const {

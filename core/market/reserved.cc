@@ -14,7 +14,6 @@
 namespace market {
 namespace {
 
-constexpr Time kMinute = 60;
 constexpr double kLostBetweenNotes = 60;  // seconds of a place
 
 }  // namespace
@@ -100,11 +99,6 @@ void Planner::give_reserved_orders(Job& job, const market_job_t& seen, Time now)
 namespace {
 
 constexpr std::string_view kCpu = "cpu", kMemory = "mem", kNode = "node";
-
-std::int64_t amount_in(const Tres& tres, std::string_view name) {
-  const auto found = tres.find(name);
-  return found == tres.end() ? 0 : found->second;
-}
 
 // Slurm itself keeps its jobs on the cores of the place, and on nothing else of it.
 std::optional<std::string> more_than_bought(const Site& site, const Job& job,

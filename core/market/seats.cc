@@ -20,7 +20,7 @@ struct NodeName {
   std::string_view prefix, number;
 };
 
-NodeName split(std::string_view name) {
+NodeName split_name(std::string_view name) {
   std::size_t digits = 0;
   while (digits < name.size() && digits < kMostDigits &&
          std::string_view("0123456789").find(name[name.size() - digits - 1]) != std::string::npos) {
@@ -39,7 +39,7 @@ std::uint32_t value_of(std::string_view digits) {
 class HostlistWriter {
  public:
   void add(std::string_view name) {
-    const NodeName parts = split(name);
+    const NodeName parts = split_name(name);
     if (parts.number.empty()) {
       flush();
       items_.emplace_back(name);
@@ -111,7 +111,7 @@ std::string holding_text(const Seat& seat, const Node& node) {
 
 /// Cuts the part before the first `mark` off `text`; all of it when there is none. A mark between
 /// brackets does not count.
-std::string_view cut(std::string_view& text, char mark) {
+std::string_view cut_outside_brackets(std::string_view& text, char mark) {
   bool inside = false;
   std::size_t end = 0;
   for (; end < text.size() && (inside || text[end] != mark); ++end) {
@@ -135,7 +135,7 @@ bool read_cores(std::string_view text, const Node& node, CoreSet& cores) {
     return true;
   }
   std::vector<std::uint64_t> words;
-  while (!text.empty()) words.push_back(number_from(cut(text, '.'), 16));
+  while (!text.empty()) words.push_back(number_from(cut_outside_brackets(text, '.'), 16));
   cores = CoreSet::from_words(words.data(), words.size());
   all.insert(cores);
   return cores.count() > 0 && all.count() == node.cores;
@@ -154,15 +154,15 @@ std::optional<std::uint32_t> find_node(std::string_view name, const std::vector<
 /// Takes one group "NAMES:CORES:MB:GRES" off `text` and adds its seats. Only the names have commas.
 bool read_group(std::string_view& text, const std::vector<Node>& nodes, bool also_unusable,
                 Placement& placement) {
-  const auto names = expand_hostlist(cut(text, ':'), nodes.size());
+  const auto names = expand_hostlist(cut_outside_brackets(text, ':'), nodes.size());
   if (!names) return false;
-  const std::string_view cores = cut(text, ':');
+  const std::string_view cores = cut_outside_brackets(text, ':');
   Seat seat;
-  seat.mem_mb = number_from(cut(text, ':'), 10);
-  std::string_view all_gres = cut(text, ',');
+  seat.mem_mb = number_from(cut_outside_brackets(text, ':'), 10);
+  std::string_view all_gres = cut_outside_brackets(text, ',');
   while (!all_gres.empty()) {
-    std::string_view gres = cut(all_gres, '+');
-    const std::string_view name = cut(gres, '=');
+    std::string_view gres = cut_outside_brackets(all_gres, '+');
+    const std::string_view name = cut_outside_brackets(gres, '=');
     seat.gres[std::string(name)] = static_cast<std::int64_t>(number_from(gres, 10));
   }
   for (const std::string& name : *names) {

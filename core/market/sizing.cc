@@ -16,19 +16,13 @@
 namespace market {
 namespace {
 
-constexpr Time kMinute = 60;
 constexpr double kLeastReach = 1.0 / 64;
-constexpr int kPatience = 4;      // refused awards
-constexpr double kLongest = 1e9;  // seconds; longer is as hopeless
+constexpr int kMostRefusals = 4;     // refused awards
+constexpr double kLongestRun = 1e9;  // seconds; longer is as hopeless
 
 Time whole_minutes(double seconds, Time slack) {
-  const Time all = static_cast<Time>(std::ceil(std::min(seconds, kLongest) - 1e-6)) + slack;
+  const Time all = static_cast<Time>(std::ceil(std::min(seconds, kLongestRun) - 1e-6)) + slack;
   return std::max(kMinute, (all + kMinute - 1) / kMinute * kMinute);
-}
-
-std::int64_t amount_in(const Tres& tres, std::string_view name) {
-  const auto found = tres.find(name);
-  return found == tres.end() ? 0 : found->second;
 }
 
 std::int64_t cpus_per_task(const market_size_t& size) {
@@ -94,7 +88,7 @@ Time longest_run(const Bid& bid, Time slack) {
   double seconds = 0;
   for (const auto& [name, part] : bid.malleable->parts) {
     const std::int64_t least = amount_in(bid.request.demand.tres, name);
-    seconds += least > 0 ? part.work / static_cast<double>(least) : kLongest;
+    seconds += least > 0 ? part.work / static_cast<double>(least) : kLongestRun;
   }
   return whole_minutes(seconds, slack);
 }
@@ -228,7 +222,7 @@ void shrink(Job& job) {
 }
 
 void shrink_if_refused_often(Job& job) {
-  if (job.auction.refusals >= kPatience) shrink(job);
+  if (job.auction.refusals >= kMostRefusals) shrink(job);
 }
 
 std::string size_text(const Site& site, const Standing& standing) {

@@ -19,20 +19,6 @@ namespace {
 
 constexpr std::uint64_t kMostCpus = std::numeric_limits<std::int32_t>::max();
 
-std::uint64_t divide_up(std::uint64_t amount, std::uint64_t by) {
-  return amount / by + (amount % by != 0 ? 1 : 0);
-}
-
-std::uint64_t at_least_one(std::uint64_t count) {
-  return std::max<std::uint64_t>(count, 1);
-}
-
-std::uint64_t total_of(const GresCounts& counts) {
-  std::uint64_t total = 0;
-  for (const auto& [name, count] : counts) total += static_cast<std::uint64_t>(count);
-  return total;
-}
-
 /// What is the same on all nodes of a kind.
 struct NodeKind {
   std::uint64_t threads_per_core = 1;

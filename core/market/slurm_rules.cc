@@ -54,12 +54,6 @@ GresCounts gpus_of(const GresCounts& gres) {
   return gpus;
 }
 
-std::uint64_t total_of(const GresCounts& counts) {
-  std::uint64_t total = 0;
-  for (const auto& [name, count] : counts) total += static_cast<std::uint64_t>(count);
-  return total;
-}
-
 /// GPUs in the three forms.
 struct Gpus {
   GresCounts per_job, per_node, per_task;
@@ -94,7 +88,7 @@ Result<void> set_tasks(SizeOptions& size, std::uint64_t tasks, std::string_view 
   return {};
 }
 
-std::uint64_t nodes_of(const SizeOptions& size) {
+std::uint64_t asked_nodes(const SizeOptions& size) {
   return std::max<std::uint32_t>(size.min_nodes, 1);
 }
 
@@ -106,7 +100,7 @@ Result<void> apply_tasks_per_gpu(SizeOptions& size, Gpus& gpus) {
   if (!gpus.per_task.empty()) return fail("--ntasks-per-gpu and --gpus-per-task: give only one");
   if (gpus.any()) {
     const std::uint64_t total =
-        std::max(total_of(gpus.per_job), total_of(gpus.per_node) * nodes_of(size));
+        std::max(total_of(gpus.per_job), total_of(gpus.per_node) * asked_nodes(size));
     return set_tasks(size, total * size.tasks_per_gpu, "--ntasks-per-gpu");
   }
   if (size.tasks == 0 || size.tasks % size.tasks_per_gpu != 0)
@@ -128,7 +122,7 @@ Result<void> reconcile_gpu_forms(SizeOptions& size, const Gpus& gpus) {
     }
     const auto task = gpus.per_task.find(name);
     if (task == gpus.per_task.end()) continue;
-    const std::uint64_t total = static_cast<std::uint64_t>(per_node) * nodes_of(size);
+    const std::uint64_t total = static_cast<std::uint64_t>(per_node) * asked_nodes(size);
     const auto each = static_cast<std::uint64_t>(task->second);
     if (total % each != 0 || (size.tasks != 0 && size.tasks != total / each))
       return fail("--gpus-per-node and --gpus-per-task do not agree on the number of tasks");
@@ -164,10 +158,6 @@ Result<void> apply_cpus_per_gpu(SlurmRequest& request, const market_partition_ru
   }
   request.cpus_per_gpu = static_cast<std::uint32_t>(each);
   return {};
-}
-
-std::uint64_t divide_up(std::uint64_t amount, std::uint64_t by) {
-  return amount / by + (amount % by != 0 ? 1 : 0);
 }
 
 /// Memory for each CPU above the site's limit: Slurm gives each task more CPUs instead.
@@ -215,10 +205,6 @@ Result<void> apply_memory_limits(SlurmRequest& request, const market_partition_r
         fmt::format("{}: MaxMemPerNode is {} MB here", per_cpu ? "--mem-per-cpu" : "--mem", limit));
   }
   return {};
-}
-
-std::uint64_t at_least_one(std::uint64_t count) {
-  return std::max<std::uint64_t>(count, 1);
 }
 
 /// Nodes of a request with --ntasks-per-node, and the tasks that Slurm runs then: it fills each
@@ -326,6 +312,12 @@ Result<void> settle_tasks(SlurmRequest& request) {
   if (auto checked = check_gpus(request); !checked) return checked;
   if (auto filled = fill_nodes(request.size); !filled) return filled;
   return fill_cpus(request.size);
+}
+
+std::uint64_t total_of(const GresCounts& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [name, count] : counts) total += static_cast<std::uint64_t>(count);
+  return total;
 }
 
 }  // namespace market

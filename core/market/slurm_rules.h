@@ -6,6 +6,7 @@
 // a real cluster.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -37,5 +38,16 @@ Result<SlurmRequest> as_slurm_takes(const SizeOptions& size, const market_partit
 /// Settles the tasks, and the nodes where they go by --ntasks-per-node, once the least number of
 /// nodes is known.
 Result<void> settle_tasks(SlurmRequest& request);
+
+inline std::uint64_t divide_up(std::uint64_t amount, std::uint64_t by) {
+  return amount / by + (amount % by != 0 ? 1 : 0);
+}
+
+inline std::uint64_t at_least_one(std::uint64_t count) {
+  return std::max<std::uint64_t>(count, 1);
+}
+
+/// Of all kinds of a gres together.
+std::uint64_t total_of(const GresCounts& counts);
 
 }  // namespace market

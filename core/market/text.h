@@ -10,6 +10,9 @@
 
 namespace market {
 
+/// Later than any time that is meant; sums with it stay in range.
+inline constexpr Time kFarthest = Time{1} << 40;
+
 /// The names in a comma list, each once and in their order.
 std::vector<std::string> names_of(std::string_view list);
 

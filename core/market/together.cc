@@ -15,7 +15,7 @@
 namespace market {
 namespace {
 
-constexpr int kMostPlaces = 400;  // starts tried for places, in one search
+constexpr int kMostStarts = 400;  // starts tried for places, in one search
 
 using Placements = std::vector<Placement>;
 
@@ -71,15 +71,15 @@ std::optional<Together> bought_in_turn(Site& site, const std::vector<Request>& r
   return bought;
 }
 
-struct Candidate {
+struct JointStart {
   // The sum, rounded once, as if nothing were bought before: never more than what is asked but for
   // half a micro-credit of each request.
   std::int64_t micro = 0;
   Time start = 0;
-  auto operator<=>(const Candidate&) const = default;
+  auto operator<=>(const JointStart&) const = default;
 };
 
-std::vector<Candidate> candidates_of(const Site& site, std::vector<Request> requests, Time now) {
+std::vector<JointStart> candidates_of(const Site& site, std::vector<Request> requests, Time now) {
   Time first = now, last = requests.front().deadline;
   for (const Request& request : requests) {
     first = std::max(first, request.earliest);
@@ -91,7 +91,7 @@ std::vector<Candidate> candidates_of(const Site& site, std::vector<Request> requ
     request.deadline = last + request.duration;
     lists.push_back(site.exchange_of(request).price_list(request, now));
   }
-  std::vector<Candidate> candidates;
+  std::vector<JointStart> candidates;
   for (std::size_t k = 0; k < lists.front().credits.size(); ++k) {
     const Time on_grid = lists.front().first_start + static_cast<Time>(k) * lists.front().slot;
     const Time start = std::max(first, on_grid);
@@ -113,11 +113,11 @@ std::optional<Together> cheapest_together(Site& site, const std::vector<Request>
   std::optional<Together> best;
   StartSpans full;
   int tried = 0;
-  for (const Candidate& candidate : candidates_of(site, requests, now)) {
+  for (const JointStart& candidate : candidates_of(site, requests, now)) {
     // What is bought makes no price fall, so none of those that follow is cheaper.
     if (best && candidate.micro + rounding >= best->total.micro()) break;
     if (full.contains(candidate.start)) continue;
-    if (++tried > kMostPlaces) break;
+    if (++tried > kMostStarts) break;
     auto places = places_at(site, requests, candidate.start);
     if (!places) {
       full.add(candidate.start, next_try(site.cluster.bookings(), candidate.start, tried));
@@ -135,7 +135,7 @@ std::optional<Together> cheapest_together(Site& site, const std::vector<Request>
 std::optional<Together> earliest_together(const Site& site, const std::vector<Request>& requests,
                                           Time from, Time until) {
   Time start = from;
-  for (int tried = 1; tried <= kMostPlaces && start <= until; ++tried) {
+  for (int tried = 1; tried <= kMostStarts && start <= until; ++tried) {
     if (auto places = places_at(site, requests, start)) {
       Together found;
       for (Placement& place : *places) found.parts.push_back({start, Money(), std::move(place)});

@@ -11,7 +11,6 @@
 namespace market {
 namespace {
 
-constexpr Time kFarthest = Time{1} << 40;           // sums with it stay in range
 constexpr std::uint32_t kNoTimeLimit = 0x7fffffff;  // Slurm's INFINITE and NO_VAL lie above
 
 }  // namespace

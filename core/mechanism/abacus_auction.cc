@@ -16,7 +16,6 @@ constexpr double kLeastWeight = 0.01;  // of the others' sum: of what is asked f
 constexpr std::size_t kMostLots = 4096;  // of one draw, so that few large arrays cost no time
 constexpr double kPrioritySplit = 0.5;   // prolific bids lie above it
 constexpr std::ptrdiff_t kMostLevelsToAsk = 100;  // with which a submission is told of its level
-constexpr Time kDay = 86400;
 
 }  // namespace
 

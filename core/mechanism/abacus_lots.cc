@@ -10,8 +10,8 @@
 namespace market {
 namespace {
 
-constexpr double kRounding = 1e-12;   // of a cell's work
-constexpr std::uint64_t kStuck = 20;  // starts for each user who waits, without one of his own
+constexpr double kWorkRounding = 1e-12;  // of a cell's work
+constexpr std::uint64_t kStuck = 20;     // starts for each user who waits, without one of his own
 
 }  // namespace
 
@@ -26,14 +26,14 @@ double AbacusLots::exponential(std::uint32_t user, std::uint64_t number) const {
 
 double AbacusLots::step(Sequence& own, const Waiting& bid, Place& place) const {
   double sum = 0, left = bid.work;
-  while (left > kRounding * bid.work) {
+  while (left > kWorkRounding * bid.work) {
     if (place.cell == own.cells.size()) own.cells.push_back(bid.work);
     const double size = own.cells[place.cell];
     const double taken = std::min(left, size - place.used);
     sum += taken * exponential(bid.user, own.first + place.cell);
     left -= taken;
     place.used += taken;
-    if (place.used < size * (1 - kRounding)) continue;
+    if (place.used < size * (1 - kWorkRounding)) continue;
     ++place.cell;
     place.used = 0;
   }

@@ -7,8 +7,8 @@
 namespace market {
 namespace {
 
-constexpr double kRounding = 1e-9;  // parts of a cluster that are added up and taken away again
-constexpr double kMost = 1e6;
+constexpr double kPartRounding = 1e-9;  // parts of a cluster that are added up and taken away again
+constexpr double kMostParts = 1e6;
 
 }  // namespace
 
@@ -16,14 +16,14 @@ AbacusRoom::Got AbacusRoom::take(std::span<const double> parts) {
   bool fits = true;
   double largest = 0;
   for (std::size_t j = 0; j < parts.size(); ++j) {
-    fits = fits && (parts[j] <= 0 || parts[j] <= free_[j] + kRounding);
+    fits = fits && (parts[j] <= 0 || parts[j] <= free_[j] + kPartRounding);
     largest = std::max(largest, parts[j]);
   }
   if (fits) {
     for (std::size_t j = 0; j < parts.size(); ++j) free_[j] -= parts[j];
     return Got::kRoom;
   }
-  if (took_ahead_ && largest > ahead_ + kRounding) return Got::kNothing;
+  if (took_ahead_ && largest > ahead_ + kPartRounding) return Got::kNothing;
   took_ahead_ = true;
   ahead_ = std::max(0.0, ahead_ - largest);
   return Got::kAhead;
@@ -32,7 +32,7 @@ AbacusRoom::Got AbacusRoom::take(std::span<const double> parts) {
 std::size_t AbacusRoom::most(double part) const {
   double free = 0;
   for (const double one : free_) free = std::max(free, one);
-  return static_cast<std::size_t>(std::min(kMost, std::ceil((free + ahead_) / part))) + 1;
+  return static_cast<std::size_t>(std::min(kMostParts, std::ceil((free + ahead_) / part))) + 1;
 }
 
 void AbacusRooms::add(const std::vector<std::string>& partitions, AbacusRoom room) {

@@ -9,7 +9,6 @@
 namespace market {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Totals are summed as integers below 2^kSumBits.
 constexpr int kSumBits = 59;
 /// Cost of a slot that cannot be used: more than any sum of others, and two of them fit an integer.
@@ -296,7 +295,8 @@ std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& s
   for (std::size_t k = 0; k < count; ++k) {
     if (full > 0) enter(k + full - 1);
     const std::int64_t total = aligned ? window : window + leads[k] + tails[k];
-    result[k] = k < usable || total >= kBlocked ? kInfinity : static_cast<double>(total) * credits;
+    result[k] = k < usable || total >= kBlocked ? std::numeric_limits<double>::infinity()
+                                                : static_cast<double>(total) * credits;
     if (full > 0) leave(k);
   }
   return result;

@@ -9,7 +9,6 @@ namespace market {
 namespace {
 
 constexpr std::size_t kMostSamples = 512;  // types kept of all past bids
-constexpr double kHour = 3600;
 constexpr double kFarthest = 6;  // standard deviations from the mean, of a sample that counts
 
 double beyond(Time delay, const PastBid& bid) {
@@ -63,7 +62,7 @@ std::vector<ContractTypes::Sample> ContractTypes::prior() const {
   std::vector<Sample> samples;
   const double low = std::max(floor_, cap_ / 1000);
   for (const double hours_late : {0.5, 2.0, 8.0}) {
-    const double slack = hours_late * kHour;
+    const double slack = hours_late * kSecondsPerHour;
     if (of_.is_recurrent()) {
       samples.push_back({{slack, 0, 0}, 1});
       continue;

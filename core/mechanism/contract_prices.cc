@@ -11,12 +11,10 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr const char* kOnlyClass = "hard_deadline";  // its name, where market.conf has none
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double hours(Time seconds) {
-  return static_cast<double>(seconds) / kHour;
+  return static_cast<double>(seconds) / kSecondsPerHour;
 }
 
 ExPost contract_of(const JobClass& shape, const Menu& menu, const MenuRow& row) {
@@ -48,7 +46,7 @@ class Steps {
  private:
   const std::vector<MenuRow>& rows_;
   std::size_t next_ = 0;
-  double least_ = kInfinity;
+  double least_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
@@ -136,7 +134,7 @@ std::vector<WaitingJob> ContractMenuPrices::backlog(const std::string& good, Tim
     const double width = amount_of(tres, good);
     if (!(width > 0) || end <= start) return;
     const auto run = static_cast<double>(end - start);
-    const double worth = config_.cap_price * billing(tres) * run / kHour;
+    const double worth = config_.cap_price * billing(tres) * run / kSecondsPerHour;
     jobs.push_back({width,
                     run,
                     0.0,
@@ -175,7 +173,7 @@ PriceList ContractMenuPrices::prices(const Request& request, Time now) const {
   const double least = floor * scene.size;  // a reserve price: no row is sold below it
 
   const auto count = static_cast<std::size_t>((last - list.first_start) / list.slot + 1);
-  list.credits.assign(count, kInfinity);
+  list.credits.assign(count, std::numeric_limits<double>::infinity());
   list.contract_of.assign(count, 0);
   Steps steps(menu);
   for (std::size_t k = 0; k < count; ++k) {
@@ -219,7 +217,8 @@ void ContractMenuPrices::keep_spare(PriceList& list, Time duration, const std::s
   Time start = list.first_start;
   for (double& credits : list.credits) {
     while (span != full.end() && span->second <= start) ++span;
-    if (span != full.end() && span->first < start + duration) credits = kInfinity;
+    if (span != full.end() && span->first < start + duration)
+      credits = std::numeric_limits<double>::infinity();
     start += list.slot;
   }
 }

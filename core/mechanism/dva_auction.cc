@@ -11,13 +11,12 @@
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr double kSeveralPrices = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
 DvaAuction::DvaAuction(const MarketSettings& config)
-    : rules_{config.over_budget, true}, floor_(config.floor_price / kHour) {
+    : rules_{config.over_budget, true}, floor_(config.floor_price / kSecondsPerHour) {
   for (const TresWeight& weight : config.weights) {
     if (weight.tres == "node" || !(weight.weight > 0)) continue;
     goods_.names.push_back(weight.tres);
@@ -31,7 +30,9 @@ void DvaAuction::rank_by_ask(std::span<const NodeRoom> nodes) {
   asks_.clear();
   for (const NodeRoom& node : nodes) {
     const bool several = node.ask && !node.ask->tres.empty();
-    asks_.push_back(several ? kSeveralPrices : node.ask ? node.ask->price / kHour : floor_);
+    asks_.push_back(several    ? kSeveralPrices
+                    : node.ask ? node.ask->price / kSecondsPerHour
+                               : floor_);
   }
   if (asks_ == before) return;
   by_ask_.clear();

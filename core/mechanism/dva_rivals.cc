@@ -6,7 +6,7 @@
 namespace market {
 namespace {
 
-constexpr double kRounding = 1e-9;
+constexpr double kRivalRounding = 1e-9;
 
 bool fits(std::span<const double> demand, std::span<const double> room) {
   for (std::size_t j = 0; j < demand.size(); ++j) {
@@ -33,7 +33,7 @@ bool DvaRivals::is_kept_off(const Rival& rival, std::uint32_t node, const DvaRoo
                             std::span<const double> left) const {
   if (rival.able != nullptr && (*rival.able)[node] == 0) return false;
   if (fits(rival.demand, left) || !fits(rival.demand, rooms.free_at(node))) return false;
-  return rooms.asked(node, rival.demand, rival.units) <= rival.budget * (1 + kRounding);
+  return rooms.asked(node, rival.demand, rival.units) <= rival.budget * (1 + kRivalRounding);
 }
 
 double DvaRivals::highest_kept_off(std::size_t position, std::uint32_t node,

@@ -9,8 +9,7 @@
 namespace market {
 namespace {
 
-constexpr double kRounding = 1e-9;
-constexpr double kHour = 3600;
+constexpr double kRoomRounding = 1e-9;
 
 // Credits per amount and second, of each good.
 std::vector<double> prices_of(const Goods& goods, const NodeAsk& ask) {
@@ -19,7 +18,7 @@ std::vector<double> prices_of(const Goods& goods, const NodeAsk& ask) {
     const auto own = ask.tres.find(goods.names[j]);
     const double price = own == ask.tres.end() ? ask.price * goods.weights[j]
                                                : own->second / units_of_price(own->first);
-    prices.push_back(price / kHour);
+    prices.push_back(price / kSecondsPerHour);
   }
   return prices;
 }
@@ -54,7 +53,7 @@ DvaRooms::DvaRooms(const Goods& goods, std::span<const NodeRoom> nodes, double f
   }
   std::vector<double> asks;
   for (const std::uint32_t node : by_ask)
-    asks.push_back(nodes[node].ask ? nodes[node].ask->price / kHour : floor);
+    asks.push_back(nodes[node].ask ? nodes[node].ask->price / kSecondsPerHour : floor);
   add_shelf(goods, nodes, {by_ask.begin(), by_ask.end()}, std::move(asks), {});
   std::map<std::vector<double>, std::vector<std::uint32_t>> same_prices;
   for (std::uint32_t node = 0; node < nodes.size(); ++node) {
@@ -110,7 +109,7 @@ std::vector<double> DvaRooms::prices_at(std::uint32_t node) const {
 
 // Of each shelf the first; their nodes by what they ask.
 std::vector<std::uint32_t> DvaRooms::first(const Wanted& wanted) {
-  const double most = wanted.most * (1 + kRounding);
+  const double most = wanted.most * (1 + kRoomRounding);
   std::vector<std::uint32_t> found;
   for (Shelf& shelf : shelves_) {
     std::size_t end = shelf.nodes.size();

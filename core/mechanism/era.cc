@@ -11,11 +11,9 @@
 namespace market {
 namespace {
 
-constexpr double kSecondsPerHour = 3600;
 /// Different prices kept in a forecast; more would only make quotes slower.
 constexpr std::size_t kPriceLevels = 128;
 constexpr std::int64_t kMostPeriods = 168;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -44,7 +42,8 @@ PriceList Era::prices(const Request& request, Time now) const {
   const double step = std::exp(rate * static_cast<double>(list.slot));
   double penalty = std::exp(rate * static_cast<double>(list.first_start - now));
   for (double& credits : list.credits) {
-    if (credits < kInfinity) credits = std::max(credits, std::min(credits * penalty, most));
+    if (credits < std::numeric_limits<double>::infinity())
+      credits = std::max(credits, std::min(credits * penalty, most));
     penalty *= step;
   }
   return list;
@@ -74,7 +73,8 @@ PostedSlots::Forecast Era::forecast_of(const std::string& good, std::vector<Past
   const auto count = static_cast<std::size_t>(periods.count);
   const double capacity = capacity_of(good);
   std::unique_ptr<DemandPredictor> predictor;
-  if (config().predictor == "lp" && capacity > 0 && capacity < kInfinity) {
+  if (config().predictor == "lp" && capacity > 0 &&
+      capacity < std::numeric_limits<double>::infinity()) {
     predictor = std::make_unique<LpPredictor>(count, capacity);
   } else {
     predictor = std::make_unique<SpreadPredictor>(count);

@@ -9,14 +9,15 @@
 namespace market {
 namespace {
 
-constexpr double kRounding = 1e-9;  // steps that are less than this short of whole ones are whole
+constexpr double kStepRounding =
+    1e-9;  // steps that are less than this short of whole ones are whole
 
 bool grows(const LovraProblem& problem, std::size_t k) {
   return problem.workload[k] > 0 && problem.prices[k] > 0;
 }
 
 double whole(double steps) {
-  return std::max(0.0, std::floor(steps + kRounding * (1 + steps)));
+  return std::max(0.0, std::floor(steps + kStepRounding * (1 + steps)));
 }
 
 double cost(const LovraProblem& problem, std::span<const double> shares) {

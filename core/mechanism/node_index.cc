@@ -17,7 +17,6 @@ namespace {
 /// paper's settings).
 constexpr double kAvailabilityWeight = 2;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kMost = std::numeric_limits<float>::max();
 constexpr float kUnlimited = std::numeric_limits<float>::infinity();
 
@@ -36,7 +35,8 @@ double coordinate(const AuctionNode& node, std::size_t k) {
 }
 
 struct Extent {
-  double low = kInfinity, high = -kInfinity;
+  double low = std::numeric_limits<double>::infinity(),
+         high = -std::numeric_limits<double>::infinity();
 
   void add(double value) {
     low = std::min(low, value);

@@ -9,7 +9,6 @@
 namespace market {
 namespace {
 
-constexpr double kSecondsPerHour = 3600;
 constexpr double kNeverShort = std::numeric_limits<double>::infinity();
 
 std::int64_t floor_divide(Time time, Time by) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPartsOfUnit = 1 << 20;
 /// Quotients of decimals that should be whole are a little less now and then.
-constexpr double kRounding = 1e-3;
+constexpr double kBillingRounding = 1e-3;
 
 /// Whether a part of a configuration named `part` takes of `tres`: a gres without a type takes of
 /// all its types.
@@ -60,7 +60,7 @@ Amounts actual_amounts(const Tres& formal, std::span<const ResourceConfiguration
   }
   for (const auto& [tres, amount] : left) actual[tres] += amount;
   for (auto& [tres, amount] : actual)
-    amount = std::floor(amount * kPartsOfUnit + kRounding) / kPartsOfUnit;
+    amount = std::floor(amount * kPartsOfUnit + kBillingRounding) / kPartsOfUnit;
   return actual;
 }
 

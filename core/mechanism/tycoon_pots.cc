@@ -15,7 +15,7 @@ using Table = std::vector<std::vector<double>>;
 
 /// For so many periods of all that he is allotted somebody can be behind at most: who waits for a
 /// job that cannot start gathers no more.
-constexpr double kMostPeriods = 10;
+constexpr double kMostPotPeriods = 10;
 
 class Holding {
  public:
@@ -170,7 +170,7 @@ class Holding {
       if (!(longest_[p] > 0)) continue;  // what he was owed ends with his last waiting job
       for (std::size_t good = 0; good < goods_; ++good) {
         const double owed = out_.claims[p][good].allotted - held_[p][good];
-        const double most = kMostPeriods * host_.period * out_.claims[p][good].allotted;
+        const double most = kMostPotPeriods * host_.period * out_.claims[p][good].allotted;
         out_.behind[p][good] = std::min(most, players_[p].behind[good] + owed * host_.elapsed);
       }
     }

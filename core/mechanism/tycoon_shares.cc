@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 constexpr std::size_t kMostNeeded = 16;  // stops of a job that are looked for one by one
-constexpr int kMostVain = 2;             // jobs of a player that nodes keep waiting, in one period
+constexpr std::size_t kMostVain = 2;     // jobs that nodes keep waiting, in one period
 
-enum class Room { kMade, kNoNodes, kTooLittle };
+enum class Room { kMade, kNoNodes, kTooLittle, kNotLooked };
 
 class Mover {
  public:
@@ -26,19 +26,18 @@ class Mover {
         is_taken_(runs.size(), 0) {}
 
   ShareMoves move(const std::vector<ShareWaiter>& waiting) {
-    std::vector<int> vain(players_.size(), 0);
+    std::vector<char> is_over(players_.size(), 0);
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const ShareWaiter& job = waiting[i];
       const std::size_t good = good_of(job);
-      if (good == job.wanted.size() || vain[job.player] >= kMostVain ||
-          !is_behind(job.player, good))
+      if (good == job.wanted.size() || is_over[job.player] != 0 || !is_behind(job.player, good))
         continue;
       std::vector<std::size_t> stops;
       const Room room = make_room(job, i, good, stops);
-      is_anybody_behind_ |= room != Room::kNoNodes;
+      is_anybody_behind_ |= room != Room::kNoNodes && (room != Room::kNotLooked || job.may_look);
       // His jobs start in their order, but one that nodes keep waiting waits alone.
-      if (room == Room::kTooLittle) vain[job.player] = kMostVain;
-      if (room == Room::kNoNodes) ++vain[job.player];
+      if (room == Room::kTooLittle || room == Room::kNotLooked) is_over[job.player] = 1;
+      if (room == Room::kNoNodes) moves_.vain.push_back(i);
       if (room == Room::kMade) moves_.served.push_back(i);
       moves_.stops.insert(moves_.stops.end(), stops.begin(), stops.end());
     }
@@ -123,6 +122,7 @@ class Mover {
                     std::vector<std::size_t>& stops) {
     take_back(stops);
     if (nodes_ == nullptr) return Room::kTooLittle;
+    if (!job.may_look || moves_.vain.size() >= kMostVain) return Room::kNotLooked;
     for (std::size_t run = 0; run < runs_.size(); ++run)
       if (may_stop(run, need)) stops.push_back(run);
     const auto above_of = [&](std::size_t run) { return above(runs_[run].player, need.good); };

@@ -9,8 +9,7 @@
 namespace market {
 namespace {
 
-constexpr std::uint16_t kNoBound = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint32_t kWordBits = 64;
+constexpr std::uint32_t kBitsOfWord = 64;
 constexpr std::int64_t kLongestStep =
     CoreBounds::kStep * CoreBounds::kStep;  // slices of the longest one
 static_assert(CoreBounds::kLevels == 3);
@@ -119,7 +118,7 @@ void CoreBounds::change(Lane& lane, std::int64_t at, std::uint32_t node, std::ui
 void CoreBounds::set(std::uint32_t node, const Span& span, const std::vector<Use>& uses) {
   const std::int64_t first = slice_at(span.from), count = slice_at(span.until) - first;
   if (count <= 0 || cores_[node] == kNoBound) return;
-  const std::size_t words = (cores_[node] + kWordBits - 1) / kWordBits;
+  const std::size_t words = (cores_[node] + kBitsOfWord - 1) / kBitsOfWord;
   taken_within_.assign(static_cast<std::size_t>(count) * words, 0);
   taken_through_.assign(static_cast<std::size_t>(count) * words, 0);
   const auto clipped = [first, count](std::int64_t slice) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/plan/node.h"
@@ -21,6 +22,7 @@ class CoreBounds {
   static constexpr std::int64_t kMostSlices = 4096;  // two weeks
   static constexpr std::size_t kLevels = 3;  // of longer and longer slices, for long windows
   static constexpr std::int64_t kStep = 16;  // slices that one of the next level is long
+  static constexpr std::uint16_t kNoBound = std::numeric_limits<std::uint16_t>::max();
   using GroupBounds = std::array<std::uint16_t, kGroup>;
 
   struct Use {

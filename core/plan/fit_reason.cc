@@ -7,15 +7,13 @@
 #include <functional>
 #include <vector>
 
+#include "core/plan/node_choice.h"
+
 namespace market {
 namespace {
 
 using Nodes = std::vector<const Node*>;
 using Gres = std::map<std::string, std::int64_t>;
-
-bool is_listed(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 Nodes with(const Nodes& nodes, const std::function<bool(const Node&)>& test) {
   Nodes left;

@@ -3,6 +3,7 @@
 // NodePlan::place.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +13,10 @@
 #include "core/plan/node_plan.h"
 
 namespace market {
+
+inline bool is_listed(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 /// What a node has free over a whole window.
 struct FreeNode {

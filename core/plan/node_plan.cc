@@ -10,10 +10,6 @@
 namespace market {
 namespace {
 
-bool is_listed(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool qualifies(const Shape& shape, const Node& node) {
   if (is_listed(shape.exc_nodes, node.name)) return false;
   if (shape.threads_per_core != 0 && shape.threads_per_core != node.threads_per_core) return false;

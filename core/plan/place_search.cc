@@ -9,8 +9,6 @@
 namespace market {
 namespace {
 
-constexpr std::uint16_t kNoBound = std::numeric_limits<std::uint16_t>::max();
-
 using Gres = std::map<std::string, std::int64_t>;
 
 bool needs_sweep(const Shape& shape) {
@@ -56,7 +54,7 @@ Peak peak_use(std::vector<Event> events) {
 
 std::uint32_t cores_of(std::uint64_t cpus, std::uint32_t threads) {
   const std::uint64_t cores = (cpus + threads - 1) / threads;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(cores, kNoBound));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(cores, CoreBounds::kNoBound));
 }
 
 bool takes_any_node(const Shape& shape) {
@@ -173,8 +171,8 @@ std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
 void PlaceSearch::trust_no_bound_of_ignored() {
   for (const Seat& seat : ignored_->placement) {
     const std::size_t group = seat.node / CoreBounds::kGroup;
-    groups_[group] = kNoBound;
-    group_nodes_[group].fill(kNoBound);
+    groups_[group] = CoreBounds::kNoBound;
+    group_nodes_[group].fill(CoreBounds::kNoBound);
     has_nodes_[group] = 1;
   }
 }

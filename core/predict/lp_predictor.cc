@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostExactSteps = 100'000'000;
 constexpr std::size_t kMostVariables = 1'000'000;
 
 /// Quantities up to this part of the capacity are left out of the curves.
-constexpr double kNegligible = 1e-9;
+constexpr double kNegligibleShare = 1e-9;
 
 std::int64_t first_slot(const PastDemand& demand) {
   return static_cast<std::int64_t>(std::floor(demand.begin));
@@ -96,7 +96,7 @@ void LpPredictor::learn(std::span<const PastDemand> demands, double cycles_cover
   for (std::size_t slot = 0; slot < curves_.size(); ++slot) {
     curves_[slot].clear();
     for (const auto& [price, quantity] : sums[slot]) {
-      if (quantity > kNegligible * capacity_) {
+      if (quantity > kNegligibleShare * capacity_) {
         curves_[slot].push_back({quantity / cycles_covered, price});
       }
     }

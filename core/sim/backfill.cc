@@ -5,11 +5,7 @@
 #include <limits>
 
 namespace market::sim {
-namespace {
-
-constexpr Time kNever = std::numeric_limits<Time>::max();
-
-}  // namespace
+namespace {}  // namespace
 
 void WaitingList::add(const Entry& entry) {
   if (entries_.size() % kBlock == 0) blocks_.emplace_back();

@@ -5,11 +5,7 @@
 #include <limits>
 
 namespace market::sim {
-namespace {
-
-constexpr Time kNever = std::numeric_limits<Time>::max();
-
-}  // namespace
+namespace {}  // namespace
 
 void FreeProfile::reset(Time now, std::int64_t cores) {
   steps_.assign(1, {now, cores});

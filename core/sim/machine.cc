@@ -17,7 +17,7 @@ constexpr std::uint32_t kMostCores = 65536;  // of a node
 constexpr const char* kForm =
     "write COUNTxCORES[:MEMORY][:gpu=COUNT],…, such as 144x8 or 100x8:64G,4x32:512G:gpu=4";
 
-std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t most) {
+std::optional<std::uint32_t> parse_count(std::string_view text, std::uint32_t most) {
   std::uint32_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || stop != text.data() + text.size() || number == 0 || number > most)
@@ -39,14 +39,14 @@ std::uint32_t parse_group(std::string_view group, MachineNode& node) {
   std::string_view rest = group;
   std::string_view size = cut(rest, ":");
   const std::string_view cross = size.find("×") != std::string_view::npos ? "×" : "x";
-  const auto count = parse_number(cut(size, cross), kMostNodes);
-  const auto cores = parse_number(size, kMostCores);
+  const auto count = parse_count(cut(size, cross), kMostNodes);
+  const auto cores = parse_count(size, kMostCores);
   if (!count || !cores) return 0;
   node.cores = *cores;
   while (!rest.empty()) {
     std::string_view part = cut(rest, ":");
     if (part.starts_with("gpu=")) {
-      const auto gpus = parse_number(part.substr(4), kMostCores);
+      const auto gpus = parse_count(part.substr(4), kMostCores);
       if (!gpus) return 0;
       node.gpus = *gpus;
       continue;

@@ -12,20 +12,20 @@
 namespace market::sim {
 namespace {
 
-constexpr std::size_t kColumns = 6;
+constexpr std::size_t kMapreduceColumns = 6;
 constexpr double kSplit = 128e6;          // bytes of input for a core
 constexpr double kBytesPerSecond = 20e6;  // of a core
-constexpr double kMostCores = 600;
-constexpr double kStart = 2;  // seconds
+constexpr double kMostMapreduceCores = 600;
+constexpr double kStartUp = 2;  // seconds
 constexpr double kMostBytes = 1e18;
 
 /// What is wrong with the line; "" when `numbers` has all columns but the name.
-std::string parse(std::string_view line, std::array<double, kColumns>& numbers) {
+std::string parse(std::string_view line, std::array<double, kMapreduceColumns>& numbers) {
   std::size_t column = 0;
   while (true) {
     const std::size_t end = std::min(line.find('\t'), line.size());
     const std::string_view field = line.substr(0, end);
-    if (column < kColumns && column > 0) {
+    if (column < kMapreduceColumns && column > 0) {
       double number = 0;
       const char* const stop = field.data() + field.size();
       const auto parsed = std::from_chars(field.data(), stop, number);
@@ -37,7 +37,9 @@ std::string parse(std::string_view line, std::array<double, kColumns>& numbers) 
     if (end == line.size()) break;
     line.remove_prefix(end + 1);
   }
-  return column == kColumns ? "" : fmt::format("{} columns instead of {}", column, kColumns);
+  return column == kMapreduceColumns
+             ? ""
+             : fmt::format("{} columns instead of {}", column, kMapreduceColumns);
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ Result<Workload> read_mapreduce(const std::string& path) {
   (void)log.partitions.number_of("main");
   while (const auto line = reader->next()) {
     if (line->empty()) continue;
-    std::array<double, kColumns> numbers{};
+    std::array<double, kMapreduceColumns> numbers{};
     std::string fault = parse(*line, numbers);
     if (fault.empty() && numbers[1] > 1e12) fault = "a number out of range";
     if (!fault.empty()) {
@@ -61,10 +63,10 @@ Result<Workload> read_mapreduce(const std::string& path) {
     TraceJob job;
     job.number = static_cast<std::uint32_t>(log.jobs.size());
     job.submit = job.eligible = std::llround(numbers[1]);
-    job.cores =
-        static_cast<std::uint32_t>(std::clamp(std::ceil(numbers[3] / kSplit), 1.0, kMostCores));
+    job.cores = static_cast<std::uint32_t>(
+        std::clamp(std::ceil(numbers[3] / kSplit), 1.0, kMostMapreduceCores));
     const double bytes = numbers[3] + numbers[4] + numbers[5];
-    job.run = std::llround(std::ceil(kStart + bytes / (kBytesPerSecond * job.cores)));
+    job.run = std::llround(std::ceil(kStartUp + bytes / (kBytesPerSecond * job.cores)));
     job.user = nobody;
     log.jobs.push_back(job);
   }

@@ -11,7 +11,6 @@
 namespace market::sim {
 namespace {
 
-constexpr Time kNever = std::numeric_limits<Time>::max();
 constexpr Time kLongestPause = 300;  // between two passes while there are jobs
 constexpr Time kAgain = 15;          // sbatch tries again after so long
 constexpr std::size_t kRoundsPerReport = 64;

@@ -10,7 +10,6 @@ namespace market::sim {
 namespace {
 
 constexpr std::size_t kMostTried = 500;  // as bf_max_job_test
-constexpr Time kNever = std::numeric_limits<Time>::max();
 
 }  // namespace
 

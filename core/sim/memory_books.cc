@@ -16,7 +16,6 @@ using ledger::Segment;
 namespace {
 
 constexpr Money kNothing;
-constexpr Time kHour = 3600;
 constexpr Time kHoursOfDay = 24;
 constexpr const char* kRefused = "refused:";
 

@@ -14,7 +14,6 @@ namespace market::sim {
 namespace {
 
 constexpr Time kBegin = 1'700'006'400;  // a midnight; the papers name no dates
-constexpr double kDay = 86400;
 constexpr std::size_t kMostJobs = 10'000'000;
 
 struct Drawn {
@@ -97,17 +96,16 @@ std::vector<Drawn> draw_abacus(std::size_t jobs, SeededRandom& random) {
 /// Tycoon, section 4.2, Fig. 3: on 20 hosts one user bids 10 for 100,000 s and one, from 220 s on, 10 for
 /// 10,000 s. Each keeps every host busy with jobs of a minute.
 std::vector<Drawn> draw_tycoon(std::size_t jobs, SeededRandom& /*random*/) {
-  constexpr double kMinute = 60;
   constexpr std::size_t kHosts = 20;
+  constexpr double kRun = 60;
   std::vector<Drawn> drawn;
   for (std::size_t round = 0; drawn.size() < jobs; ++round) {
-    const double at = kMinute * static_cast<double>(round);
+    const double at = kRun * static_cast<double>(round);
     for (std::size_t host = 0; host < kHosts && drawn.size() < jobs; ++host) {
-      drawn.push_back(
-          {.user = "low", .submit = at, .run = kMinute, .worth = 10 * kMinute / 100'000});
+      drawn.push_back({.user = "low", .submit = at, .run = kRun, .worth = 10 * kRun / 100'000});
       if (drawn.size() < jobs)
         drawn.push_back(
-            {.user = "high", .submit = 220 + at, .run = kMinute, .worth = 10 * kMinute / 10'000});
+            {.user = "high", .submit = 220 + at, .run = kRun, .worth = 10 * kRun / 10'000});
     }
   }
   return drawn;

@@ -17,7 +17,7 @@ namespace {
 
 using sacct::is_unknown;
 
-enum Column : std::size_t {
+enum Field : std::size_t {
   kJobId,
   kJobIdRaw,
   kCluster,
@@ -52,9 +52,9 @@ constexpr std::array<std::string_view, kColumns> kNames = {
     "reqcpus",   "reqmem",       "reqtres", "alloctres"};
 
 constexpr std::size_t kAbsent = SIZE_MAX;
-constexpr std::int64_t kMostCores = 1'000'000'000;
+constexpr std::int64_t kMostJobCores = 1'000'000'000;
 
-std::string lower(std::string_view text) {
+std::string column_name(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -84,12 +84,12 @@ struct Layout {
     layout.at.fill(kAbsent);
     layout.count = names.size();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto known = std::find(kNames.begin(), kNames.end(), lower(names[i]));
+      const auto known = std::find(kNames.begin(), kNames.end(), column_name(names[i]));
       if (known != kNames.end()) layout.at[static_cast<std::size_t>(known - kNames.begin())] = i;
     }
     return layout;
   }
-  bool has(Column column) const { return at[column] != kAbsent; }
+  bool has(Field column) const { return at[column] != kAbsent; }
 
   /// What is missing; "" when nothing is.
   std::string missing() const {
@@ -103,16 +103,16 @@ struct Layout {
 };
 
 /// One line by columns.
-class Row {
+class SacctLine {
  public:
-  Row(const Layout& layout, const std::vector<std::string_view>& fields)
+  SacctLine(const Layout& layout, const std::vector<std::string_view>& fields)
       : layout_(layout), fields_(fields) {}
-  std::string_view operator[](Column column) const {
+  std::string_view operator[](Field column) const {
     return layout_.has(column) ? fields_[layout_.at[column]] : std::string_view();
   }
   /// The first of the columns whose text is known; "" when there is none.
-  std::string_view first_of(std::initializer_list<Column> columns) const {
-    for (const Column column : columns) {
+  std::string_view first_of(std::initializer_list<Field> columns) const {
+    for (const Field column : columns) {
       if (!is_unknown((*this)[column])) return (*this)[column];
     }
     return {};
@@ -144,9 +144,9 @@ class Reader {
 
  private:
   /// What is wrong with the line; "" when it was taken, or is one to leave out.
-  std::string take(const Row& row);
-  std::string read_run(const Row& row, std::string_view state, TraceJob& job) const;
-  std::string read_size(const Row& row, TraceJob& job) const;
+  std::string take(const SacctLine& row);
+  std::string read_run(const SacctLine& row, std::string_view state, TraceJob& job) const;
+  std::string read_size(const SacctLine& row, TraceJob& job) const;
   void keep(TraceJob job, std::string_view state, Time start);
   Result<void> choose_layout(std::string_view line, const std::string& path);
 
@@ -168,7 +168,7 @@ Result<void> Reader::choose_layout(std::string_view line, const std::string& pat
   std::vector<std::string_view> names;
   split(line, names);
   const auto is_number = [&](std::string_view name) {
-    const std::string text = lower(name);
+    const std::string text = column_name(name);
     return text == kNames[kJobId] || text == kNames[kJobIdRaw];
   };
   const bool is_header = std::any_of(names.begin(), names.end(), is_number);
@@ -189,17 +189,17 @@ Result<void> Reader::choose_layout(std::string_view line, const std::string& pat
   return {};
 }
 
-std::string Reader::read_size(const Row& row, TraceJob& job) const {
+std::string Reader::read_size(const SacctLine& row, TraceJob& job) const {
   const std::string_view tres = !is_unknown(row[kAllocTres]) ? row[kAllocTres] : row[kReqTres];
   std::string_view cores = row.first_of({kAllocCpus, kNCpus, kReqCpus});
   if (cores.empty() || cores == "0") cores = sacct::amount_in(tres, "cpu");
   if (cores.empty() || cores == "0") cores = row[kReqCpus];
   const auto count = sacct::parse_count(cores);
-  if (!count || *count > kMostCores) return "a number of CPUs that cannot be read";
+  if (!count || *count > kMostJobCores) return "a number of CPUs that cannot be read";
   job.cores = static_cast<std::uint32_t>(*count);
   const std::string_view nodes = row.first_of({kAllocNodes, kNNodes, kReqNodes});
   const auto node_count = nodes.empty() ? 0 : sacct::parse_count(nodes);
-  if (!node_count || *node_count > kMostCores) return "a number of nodes that cannot be read";
+  if (!node_count || *node_count > kMostJobCores) return "a number of nodes that cannot be read";
   job.nodes = static_cast<std::uint32_t>(*node_count);
   job.gpus = sacct::gpus_in(tres);
   std::string_view memory = row.first_of({kReqMem});
@@ -212,7 +212,7 @@ std::string Reader::read_size(const Row& row, TraceJob& job) const {
   return "";
 }
 
-std::string Reader::read_run(const Row& row, std::string_view state, TraceJob& job) const {
+std::string Reader::read_run(const SacctLine& row, std::string_view state, TraceJob& job) const {
   const auto submit = sacct::parse_time(row[kSubmit]);
   if (!submit) return "a submit time that cannot be read";
   job.submit = *submit;
@@ -248,7 +248,7 @@ std::string Reader::read_run(const Row& row, std::string_view state, TraceJob& j
   return "";
 }
 
-std::string Reader::take(const Row& row) {
+std::string Reader::take(const SacctLine& row) {
   const auto id = sacct::parse_job_id(row.first_of({kJobId, kJobIdRaw}));
   if (!id) return "a job number that cannot be read";
   if (!form_.cluster.empty() && !row[kCluster].empty() && row[kCluster] != form_.cluster) return "";
@@ -332,7 +332,7 @@ Result<Workload> Reader::read(const std::string& path) {
                       reader->number());
       continue;
     }
-    const std::string fault = take(Row(*layout_, fields));
+    const std::string fault = take(SacctLine(*layout_, fields));
     if (!fault.empty()) log_.faults.add(fault, reader->number());
   }
   if (!reader->error().empty()) return fail(reader->error());

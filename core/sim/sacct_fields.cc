@@ -8,12 +8,13 @@
 #include <cmath>
 #include <string>
 
+#include "core/util/units.h"
+
 namespace market::sim::sacct {
 namespace {
 
-constexpr std::int64_t kDay = 86400;
 constexpr std::uint64_t kLeakedPerCore = std::uint64_t{1} << 31;  // Slurm's MEM_PER_CPU in 32 bits
-constexpr double kLargest = 1e15;
+constexpr double kLargestSize = 1e15;
 
 bool equals(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -49,7 +50,7 @@ std::optional<double> parse_scaled(std::string_view text, std::optional<int>& po
   power = power_of(text.back());
   if (power) text.remove_suffix(1);
   const auto number = parse_whole<double>(text);
-  if (!number || !(*number >= 0) || *number > kLargest) return std::nullopt;
+  if (!number || !(*number >= 0) || *number > kLargestSize) return std::nullopt;
   return number;
 }
 
@@ -123,7 +124,7 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   const auto number = parse_scaled(text, power);
   if (!number) return std::nullopt;
   const double count = *number * std::pow(1000.0, power.value_or(0));
-  if (count > kLargest) return std::nullopt;
+  if (count > kLargestSize) return std::nullopt;
   return std::llround(count);
 }
 
@@ -138,7 +139,7 @@ std::optional<Memory> parse_memory(std::string_view text, std::uint32_t cores,
   const auto number = parse_scaled(text, power);
   if (!number) return std::nullopt;
   const double exact = *number * std::pow(1024.0, power.value_or(2) - 2);
-  if (exact > kLargest) return std::nullopt;
+  if (exact > kLargestSize) return std::nullopt;
   auto size = static_cast<std::uint64_t>(std::ceil(exact));
   if (basis == 'n' && size >= kLeakedPerCore && size < 2 * kLeakedPerCore) {
     basis = 'c';

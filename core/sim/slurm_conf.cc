@@ -17,9 +17,9 @@
 namespace market::sim {
 namespace {
 
-constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostConfNodes = 1'000'000;
 constexpr int kDeepestInclude = 10;
-constexpr std::uint32_t kMostCores = 65536;
+constexpr std::uint32_t kMostNodeCores = 65536;
 
 std::string lower(std::string_view text) {
   std::string low(text);
@@ -156,13 +156,13 @@ class Builder {
 
  private:
   std::string add_nodes(const std::string& list, const Fields& fields) {
-    const auto names = expand_hostlist(list, kMostNodes);
+    const auto names = expand_hostlist(list, kMostConfNodes);
     if (!names) return fmt::format("NodeName={}: {}", list, names.error().text);
-    if (machine_.nodes.size() + names->size() > kMostNodes)
-      return fmt::format("more than {} nodes", kMostNodes);
+    if (machine_.nodes.size() + names->size() > kMostConfNodes)
+      return fmt::format("more than {} nodes", kMostConfNodes);
     const std::uint64_t cores = cores_of(fields);
-    if (cores == 0 || cores > kMostCores)
-      return fmt::format("NodeName={}: {} CPUs; allowed are 1 to {}", list, cores, kMostCores);
+    if (cores == 0 || cores > kMostNodeCores)
+      return fmt::format("NodeName={}: {} CPUs; allowed are 1 to {}", list, cores, kMostNodeCores);
     const bool is_future = lower(text_in(fields, "state")).starts_with("future");
     for (const std::string& name : *names) {
       const auto index = static_cast<std::uint32_t>(machine_.nodes.size());
@@ -188,7 +188,7 @@ class Builder {
       for (std::uint32_t i = 0; i < machine_.nodes.size(); ++i) members.push_back(i);
       return "";
     }
-    const auto names = expand_hostlist(list, kMostNodes);
+    const auto names = expand_hostlist(list, kMostConfNodes);
     if (!names) return fmt::format("Nodes={}: {}", list, names.error().text);
     for (const std::string& name : *names) {
       const auto place = places_.find(name);

@@ -14,7 +14,6 @@ namespace {
 constexpr double kShortest = 10;  // seconds; bounds the slowdown of very short runs
 
 std::size_t hour_of_day(Time time) {
-  constexpr Time kDay = 86400;
   return static_cast<std::size_t>(((time % kDay) + kDay) % kDay / 3600);
 }
 

@@ -38,8 +38,8 @@ enum Column : std::size_t {
 };
 using Row = std::array<std::int64_t, kColumns>;
 
-constexpr std::int64_t kLargest = INT64_C(1) << 40;  // of any number in a log
-constexpr std::int64_t kMostCores = 1'000'000'000;
+constexpr std::int64_t kLargestNumber = INT64_C(1) << 40;  // of any number in a log
+constexpr std::int64_t kMostSwfCores = 1'000'000'000;
 constexpr int kPartialRun = 2;  // status of lines 2 to 4: parts of a job that was checkpointed
 constexpr int kLastPartialRun = 4;
 
@@ -48,7 +48,7 @@ bool is_space(char c) {
 }
 
 /// An integer, or the whole part of a decimal number.
-std::optional<std::int64_t> parse_number(std::string_view text) {
+std::optional<std::int64_t> parse_swf_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   std::int64_t whole = 0;
   const auto [stop, error] = std::from_chars(text.data(), end, whole);
@@ -70,9 +70,9 @@ std::string parse_row(std::string_view line, Row& row) {
     std::size_t stop = at;
     while (stop < line.size() && !is_space(line[stop])) ++stop;
     if (count < kColumns) {
-      const auto number = parse_number(line.substr(at, stop - at));
+      const auto number = parse_swf_number(line.substr(at, stop - at));
       if (!number) return "a field that is no number";
-      if (*number > kLargest || *number < -1) return "a number out of range";
+      if (*number > kLargestNumber || *number < -1) return "a number out of range";
       row[count] = *number;
     }
     ++count;
@@ -81,7 +81,7 @@ std::string parse_row(std::string_view line, Row& row) {
   if (count != kColumns) return fmt::format("{} fields instead of {}", count, +kColumns);
   if (row[kNumber] < 0 || row[kNumber] > INT32_MAX) return "no job number";
   if (row[kSubmit] < 0) return "no submit time";
-  if (std::max(row[kUsedCores], row[kWantedCores]) > kMostCores) return "a number out of range";
+  if (std::max(row[kUsedCores], row[kWantedCores]) > kMostSwfCores) return "a number out of range";
   return "";
 }
 
@@ -89,7 +89,7 @@ std::uint32_t owner(Names& names, const char* kind, std::int64_t number) {
   return names.number_of(number < 0 ? std::string("unknown") : fmt::format("{}{}", kind, number));
 }
 
-TraceJob job_of(const Row& row, Workload& log) {
+TraceJob swf_job(const Row& row, Workload& log) {
   TraceJob job;
   job.number = static_cast<std::uint32_t>(row[kNumber]);
   job.submit = job.eligible = row[kSubmit];
@@ -123,11 +123,11 @@ void read_header(std::string_view line, Workload& log, Time& start) {
   std::int64_t number = 0;  // "128 (in two partitions)" begins with the number
   if (std::from_chars(value.data(), value.data() + value.size(), number).ec != std::errc()) return;
   if (number <= 0) return;
-  if (name == "MaxProcs" && number <= kMostCores)
+  if (name == "MaxProcs" && number <= kMostSwfCores)
     log.max_cores = static_cast<std::uint32_t>(number);
-  if (name == "MaxNodes" && number <= kMostCores)
+  if (name == "MaxNodes" && number <= kMostSwfCores)
     log.max_nodes = static_cast<std::uint32_t>(number);
-  if (name == "UnixStartTime" && number < kLargest) start = number;
+  if (name == "UnixStartTime" && number < kLargestNumber) start = number;
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ Result<Workload> read_swf(const std::string& path) {
     } else if (row[kStatus] >= kPartialRun && row[kStatus] <= kLastPartialRun) {
       ++log.earlier_runs;  // the whole job has a line of its own
     } else {
-      log.jobs.push_back(job_of(row, log));
+      log.jobs.push_back(swf_job(row, log));
     }
   }
   if (!reader->error().empty()) return fail(reader->error());

@@ -8,8 +8,7 @@
 namespace market::sim {
 namespace {
 
-constexpr Time kNever = std::numeric_limits<Time>::max();
-constexpr std::size_t kRoundsPerReport = 4096;
+constexpr std::size_t kStepsPerReport = 4096;
 
 }  // namespace
 
@@ -85,7 +84,7 @@ bool VirtualSlurm::run(const RunOptions& options) {
       touched_[pool] = 0;
       policies_[pool]->schedule(*this);
     }
-    if (options.progress && round % kRoundsPerReport == 0 && !options.progress(ended_, now_))
+    if (options.progress && round % kStepsPerReport == 0 && !options.progress(ended_, now_))
       return false;
   }
   return !options.progress || options.progress(ended_, now_);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "core/sim/sim_job.h"
 
 namespace market::sim {
+
+/// Later than all that happens.
+inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
 class VirtualSlurm;
 using JobIndex = std::uint32_t;

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// Most pairs of an instance: its matrix then takes 200 MB.
-constexpr std::size_t kMostPairs = 5000;
+constexpr std::size_t kMostContractPairs = 5000;
 
 struct SigmoidType {
   double max = 0, drop = 0, zero = 0;
@@ -32,8 +32,8 @@ struct Settle {
 
 WeightMatrix given_weights(const Fields& input) {
   const nlohmann::json& rows = input.list("weights");
-  if (rows.size() > kMostPairs) {
-    input.refuse("weights", fmt::format("must have at most {} rows", kMostPairs));
+  if (rows.size() > kMostContractPairs) {
+    input.refuse("weights", fmt::format("must have at most {} rows", kMostContractPairs));
   }
   WeightMatrix weights(rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -104,8 +104,8 @@ ordered_json contracts(const nlohmann::json& json) {
   }
   const Fields input(json, "", {"replicas", "times", "surrogates", "settle"});
   const std::vector<SigmoidType> replicas = types_of(input, "replicas");
-  if (replicas.size() > kMostPairs) {
-    input.refuse("replicas", fmt::format("must be at most {}", kMostPairs));
+  if (replicas.size() > kMostContractPairs) {
+    input.refuse("replicas", fmt::format("must be at most {}", kMostContractPairs));
   }
   const std::vector<double> times = input.numbers("times", kNotNegative);
   if (times.size() != replicas.size()) input.refuse("times", "must be as many as replicas");

@@ -22,8 +22,9 @@ constexpr std::size_t kMostVariables = 200'000;
 constexpr double kNoQuantity = 1e-9;
 
 /// Per slot what each price gets, prices decreasing.
-std::vector<DemandCurve> demand_of(const SlotAllocation& allocation,
-                                   const std::vector<SlotRequest>& requests, std::size_t horizon) {
+std::vector<DemandCurve> allocated_demand(const SlotAllocation& allocation,
+                                          const std::vector<SlotRequest>& requests,
+                                          std::size_t horizon) {
   std::vector<std::map<double, double, std::greater<>>> demand(horizon);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto units = allocation.units(i);
@@ -65,7 +66,7 @@ ordered_json era_predict_lp(double capacity, std::size_t horizon,
       best_allocation(requests, std::vector<double>(horizon, std::min(capacity, widths)));
   ordered_json result;
   result["objective"] = allocation.objective(requests);
-  result["demand"] = era_demand(demand_of(allocation, requests, horizon));
+  result["demand"] = era_demand(allocated_demand(allocation, requests, horizon));
   result["allocation"] = ordered_json::array();
   for (std::size_t i = 0; i < past.size(); ++i) {
     const auto units = allocation.units(i);

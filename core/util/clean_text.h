@@ -9,4 +9,9 @@ namespace market {
 /// characters (C0, DEL, C1).
 bool is_clean_text(std::string_view text);
 
+/// Of ASCII, whatever the locale.
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 }  // namespace market

@@ -8,15 +8,13 @@
 #include <cstdint>
 #include <iterator>
 
+#include "core/util/clean_text.h"
+
 namespace market {
 namespace {
 
 constexpr std::size_t kMostDigits = 9;
 constexpr std::size_t kLongestName = 255;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_plain(char c) {
   return c > ' ' && c <= '~' && c != '[' && c != ']' && c != ',';

@@ -9,12 +9,12 @@
 #include <limits>
 #include <utility>
 
+#include "core/util/clean_text.h"
+#include "core/util/units.h"
+
 namespace market {
 namespace {
 
-constexpr std::int64_t kMinute = 60;
-constexpr std::int64_t kHour = 3600;
-constexpr std::int64_t kDay = 86400;
 constexpr std::int64_t kWeek = 7 * kDay;
 /// Slurm keeps durations in an int.
 constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
@@ -26,9 +26,6 @@ constexpr const char* kDurationAllowed =
 constexpr const char* kTimeAllowed =
     "a time such as 18:00, 2026-11-30T07:30, 11/30, tomorrow, noon or now+2hours";
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/util/units.h"
 #include "core/words/malleable.h"
 #include "core/words/money.h"
 #include "core/words/resources.h"
@@ -70,7 +71,6 @@ inline void set_account(Bid& bid, std::string account) {
 
 /// A budget that is named by its rate follows the time limit.
 inline void fit_budget(Bid& bid) {
-  constexpr Time kHour = 3600;
   if (bid.worth.rate) bid.worth.budget = bid.worth.rate->scaled(bid.request.duration, kHour);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/util/clean_text.h"
 #include "core/words/misspelt.h"
 
 namespace market {
@@ -20,10 +21,6 @@ bool is_blank(char c) {
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);

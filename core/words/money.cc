@@ -6,20 +6,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/util/clean_text.h"
+
 namespace market {
 namespace {
 
-constexpr int kDecimals = 6;
+constexpr int kMicroDecimals = 6;
 constexpr const char* kAllowed =
     "credits as a decimal number with at most 6 decimals, such as 40 or 38.90";
 
 std::int64_t saturate(__int128 micro) {
   return static_cast<std::int64_t>(
       std::clamp<__int128>(micro, -static_cast<__int128>(Money::kMaxMicro), Money::kMaxMicro));
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 }  // namespace
@@ -47,14 +45,14 @@ Result<Money> Money::parse(std::string_view text) {
       decimals = 0;
       continue;
     }
-    if (!is_digit(c) || decimals >= kDecimals) return fail(kAllowed);
+    if (!is_digit(c) || decimals >= kMicroDecimals) return fail(kAllowed);
     micro = micro * 10 + (c - '0');
     digits = true;
     if (decimals >= 0) ++decimals;
     if (micro > kMaxMicro) return fail(kAllowed);
   }
   if (!digits) return fail(kAllowed);
-  for (int i = std::max(decimals, 0); i < kDecimals; ++i) micro *= 10;
+  for (int i = std::max(decimals, 0); i < kMicroDecimals; ++i) micro *= 10;
   if (micro > kMaxMicro) return fail(kAllowed);
   return Money(static_cast<std::int64_t>(micro));
 }

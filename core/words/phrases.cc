@@ -64,7 +64,6 @@ std::string ordinal(std::uint64_t number) {
 }
 
 std::string span_text(Time seconds) {
-  constexpr Time kDay = 86400, kHour = 3600, kMinute = 60;
   const auto whole = [seconds](Time unit, std::string_view name) {
     return counted(static_cast<std::uint64_t>(seconds / unit), name);
   };

@@ -18,6 +18,12 @@ namespace market {
 /// from "gres/gpu:a100" to "gres/gpu".
 using Tres = std::map<std::string, std::int64_t, std::less<>>;
 
+/// 0 where `tres` does not name it.
+inline std::int64_t amount_in(const Tres& tres, std::string_view name) {
+  const auto found = tres.find(name);
+  return found == tres.end() ? 0 : found->second;
+}
+
 /// Parses Slurm's own text form "cpu=4,mem=4G,node=1,billing=4,gres/gpu=4,gres/gpu:a100=4"
 /// (job_record_t's tres_fmt_req_str and tres_fmt_alloc_str). Memory comes out in MB; "billing" and
 /// "energy" are dropped; an untyped gres count is reduced by its typed counts so that nothing

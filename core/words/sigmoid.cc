@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kEpsilon = 0.01;
 
-constexpr const char* kAllowed =
+constexpr const char* kAllowedSigmoid =
     "MAX:DROP:ZERO, credits and two durations after submission with DROP < ZERO, such as "
     "40:2:00:00:4:00:00";
 
@@ -47,7 +47,7 @@ Result<Durations> durations_of(std::string_view text) {
   for (const Durations& reading : readings) {
     if (reading.equal_fields) return reading;
   }
-  if (readings.empty()) return fail(kAllowed);
+  if (readings.empty()) return fail(kAllowedSigmoid);
   if (readings.size() > 1) {
     return fail("DROP and ZERO can be told apart in more than one way; write both as H:M:S");
   }
@@ -66,9 +66,9 @@ double Sigmoid::value_at(double delay_seconds) const {
 Result<Sigmoid> Sigmoid::parse(std::string_view text) {
   constexpr std::size_t kLongestText = 128;
   const std::size_t colon = text.find(':');
-  if (text.size() > kLongestText || colon == text.npos) return fail(kAllowed);
+  if (text.size() > kLongestText || colon == text.npos) return fail(kAllowedSigmoid);
   const auto max = Money::parse(text.substr(0, colon));
-  if (!max) return fail(kAllowed);
+  if (!max) return fail(kAllowedSigmoid);
   const auto durations = durations_of(text.substr(colon + 1));
   if (!durations) return tl::make_unexpected(durations.error());
   return Sigmoid{*max, durations->drop, durations->zero};

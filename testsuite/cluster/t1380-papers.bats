@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The experiments of papers/ in short form: that they run, and what must hold however few jobs there are.
 
-@test "ERA against Rayon: 100 jobs through Slurm and the simulator, the paper's bounds" {
-  run "$BATS_TEST_DIRNAME/papers/rayon" --jobs=100 --build="$CLUSTER_BUILD_DIR"
+@test "ERA against Rayon: 100 jobs through Slurm and the simulator, the starts within a slot" {
+  run "$BATS_TEST_DIRNAME/papers/rayon" --jobs=100 --starts --build="$CLUSTER_BUILD_DIR"
   echo "$output" | sed 's/^/# /' >&3
   [ "$status" -eq 0 ]
   [[ $output == *"real Slurm 100, simulator 100 of 100"* ]]

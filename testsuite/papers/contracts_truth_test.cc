@@ -15,7 +15,6 @@
 namespace market::papers {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr Time kFirst = 500'000 * kHour;
 constexpr int kUsers = 1000;
 constexpr std::int64_t kCpus = 128;

@@ -33,7 +33,7 @@ struct Day {
 
 void add_progress(const std::vector<CloudTask>& tasks, Day* day) {
   for (std::size_t i = 0; i < kShown.size(); ++i) {
-    const double at = kShown[i] * kHour;
+    const double at = kShown[i] * kSecondsPerHour;
     double submitted = 0;
     std::vector<double> efficiency;
     for (const CloudTask& task : tasks) {
@@ -66,7 +66,7 @@ void add_utilities(const std::vector<CloudTask>& tasks, Day* day) {
 void add_payments(const std::vector<CloudTask>& tasks, const CloudSetting& setting, Day* day) {
   std::vector<Award> awards;
   for (const CloudTask& task : tasks) {
-    if (!task.ended_by(setting.hours * kHour)) continue;
+    if (!task.ended_by(setting.hours * kSecondsPerHour)) continue;
     awards.push_back(*task.award);
     const double to_budget = task.award->real_payment_unit / task.bid.budget;
     const double ratio = payment_to_budget(*task.award, task.bid) / task.tolerable_time;
@@ -409,7 +409,7 @@ TEST(DoubleVickreyPaper, ConflictsHurtTheAuctionNoLessThanEarliestFinish) {
       setting.nodes = static_cast<std::size_t>(sample(80, 200));
       setting.one_try = serious;
       if (serious) setting.candidates = setting.nodes;
-      setting.update = serious ? kHour : 20;
+      setting.update = serious ? kSecondsPerHour : 20;
       const Days days(setting, kSeeds);
       const Comparison table(fmt::format("Double-sided Vickrey auction, {}",
                                          serious ? "every conflict costs 20 s" : "few conflicts"),

@@ -65,7 +65,7 @@ class Cloud {
     for (std::size_t i = 0; i < setting.nodes; ++i) add_node();
     const double between = setting.between / static_cast<double>(setting.nodes);
     double at = 0;
-    while ((at -= between * std::log(1 - random_.uniform())) < kHour * setting.hours)
+    while ((at -= between * std::log(1 - random_.uniform())) < kSecondsPerHour * setting.hours)
       add_task(at, setting.demand);
   }
   std::vector<Node> nodes;
@@ -267,9 +267,10 @@ class Run {
                                 static_cast<std::uint32_t>(node.capacity.memory),
                                 static_cast<std::uint64_t>(node.capacity.io)});
       machine_.partitions[0].nodes.push_back(static_cast<std::uint32_t>(i));
-      config_.owners[name] = {owner_of(i), node.price.cpu * kHour};
-      NodeAsk ask{node.price.cpu * kHour,
-                  {{"mem", node.price.io * kHour * 1024}, {"gres/gpu", node.price.memory * kHour}}};
+      config_.owners[name] = {owner_of(i), node.price.cpu * kSecondsPerHour};
+      NodeAsk ask{node.price.cpu * kSecondsPerHour,
+                  {{"mem", node.price.io * kSecondsPerHour * 1024},
+                   {"gres/gpu", node.price.memory * kSecondsPerHour}}};
       asks_.push_back({name, owner_of(i), std::move(ask), "", kBegin, 0});
       EXPECT_TRUE(books_.add_account(owner_of(i)));
     }
@@ -285,7 +286,7 @@ class Run {
     job.need.mem_node_mb = static_cast<std::uint64_t>(task.demand.io);
     job.trace = static_cast<std::uint32_t>(jobs_.size());
     sim::RateBid bid;
-    bid.rate = *Money::from_credits(task.budget * kHour);
+    bid.rate = *Money::from_credits(task.budget * kSecondsPerHour);
     bid.workload = fmt::format("cpu:{},mem:{}", clock(task.cpu_work), clock(task.io_work / 1024));
     bid.range = fmt::format("cpu:{:.0f}-{:.0f},mem:{:.0f}M-{:.0f}M", task.demand.cpu,
                             std::max(128.0, task.demand.cpu), task.demand.io,

@@ -31,7 +31,7 @@ struct Figures {
 
 void add_progress(const std::vector<Outcome>& tasks, double hours, Figures* figures) {
   for (std::size_t i = 0; i < kShown.size(); ++i) {
-    const double at = kShown[i] * hours * kHour;
+    const double at = kShown[i] * hours * kSecondsPerHour;
     double submitted = 0;
     std::vector<double> efficiency;
     for (const Outcome& task : tasks) {

@@ -86,7 +86,7 @@ class CloudRun {
         break;
       case Kind::kReport:
         reported_[event.of] = available_[event.of];
-        if (now_ < kHour * setting_.hours + kContentWait + kPatience)
+        if (now_ < kSecondsPerHour * setting_.hours + kContentWait + kPatience)
           add(now_ + setting_.update, Kind::kReport, event.of);
         break;
     }

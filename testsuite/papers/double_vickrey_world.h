@@ -21,7 +21,6 @@ namespace market::papers {
 constexpr std::size_t kDimensions = 5, kWorked = 3, kNetwork = 2;
 using Amounts = std::array<double, kDimensions>;
 
-constexpr double kHour = 3600;
 constexpr double kCycle = 20;           ///< seconds between two rounds of a scheduler
 constexpr double kContentWait = 60;     ///< t_0 of eq. (5)
 constexpr double kPatience = 600;       ///< 1/k_0; a task that is not placed after both has failed
@@ -102,7 +101,8 @@ class CloudDay {
     }
     for (std::size_t home = 0; home < setting_.nodes; ++home) {
       double at = 0;
-      while ((at -= setting_.between * std::log(1 - random_.uniform())) < kHour * setting_.hours) {
+      while ((at -= setting_.between * std::log(1 - random_.uniform())) <
+             kSecondsPerHour * setting_.hours) {
         add_task(home, at);
       }
     }

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::array kFactors{0.5, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 2.0, 4.0};
 constexpr std::int64_t kCores = 16;
-constexpr double kHour = 3600;
 
 struct Setting {
   std::size_t owners, nodes_of_an_owner, jobs, widest;
@@ -47,8 +46,9 @@ Truth draw(const Setting& setting, std::uint64_t seed) {
     const auto nodes = 1 + random.below(setting.widest);
     const auto cpus = static_cast<std::int64_t>(nodes * 4 * (1 + random.below(4)));
     truth.world
-        .add_bid(random.uniform(2, 6) * static_cast<double>(cpus), static_cast<Time>(kHour),
-                 {{"cpu", cpus}}, static_cast<std::uint32_t>(nodes))
+        .add_bid(random.uniform(2, 6) * static_cast<double>(cpus),
+                 static_cast<Time>(kSecondsPerHour), {{"cpu", cpus}},
+                 static_cast<std::uint32_t>(nodes))
         .account = fmt::format("user{}", job);
   }
   return truth;
@@ -75,7 +75,7 @@ double owner_payoff(const Truth& truth, const DvaWorld& world,
     const double cpus = cpus_of(world.live[i]) / static_cast<double>(standing.nodes.size());
     for (std::size_t k = 0; k < standing.nodes.size(); ++k) {
       if (owner_of(truth.setting, standing.nodes[k]) != owner) continue;
-      payoff += standing.payments[k] * kHour - truth.asks[owner] * cpus;
+      payoff += standing.payments[k] * kSecondsPerHour - truth.asks[owner] * cpus;
     }
   }
   return payoff;
@@ -83,7 +83,7 @@ double owner_payoff(const Truth& truth, const DvaWorld& world,
 
 /// Credits an hour that are left to a user whose job is worth `worth` an hour.
 double user_payoff(const Standing& standing, double worth) {
-  return standing.nodes.empty() ? 0 : worth - standing.rate * kHour;
+  return standing.nodes.empty() ? 0 : worth - standing.rate * kSecondsPerHour;
 }
 
 /// What each of kFactors brings beyond honesty, in units of what is paid in an honest market.
@@ -92,7 +92,7 @@ using Gains = std::array<double, kFactors.size()>;
 double paid_in(const std::vector<Standing>& standings) {
   double paid = 0;
   for (const Standing& standing : standings)
-    if (!standing.nodes.empty()) paid += standing.rate * kHour;
+    if (!standing.nodes.empty()) paid += standing.rate * kSecondsPerHour;
   return paid;
 }
 
@@ -179,12 +179,12 @@ TEST(DvaLies, TheSmallestOfAUser) {
     truth.world.live[i].budget = i == 0 ? 96 : 80;
   }
   const auto honest = run(truth.world);
-  EXPECT_NEAR(honest[0].rate * kHour, 80, 1e-9);
-  EXPECT_NEAR(honest[1].rate * kHour, 16, 1e-9);
+  EXPECT_NEAR(honest[0].rate * kSecondsPerHour, 80, 1e-9);
+  EXPECT_NEAR(honest[1].rate * kSecondsPerHour, 16, 1e-9);
   truth.world.live[0].budget = 64;
   const auto lie = run(truth.world);
-  EXPECT_NEAR(lie[0].rate * kHour, 16, 1e-9);
-  EXPECT_NEAR(lie[1].rate * kHour, 64, 1e-9);
+  EXPECT_NEAR(lie[0].rate * kSecondsPerHour, 16, 1e-9);
+  EXPECT_NEAR(lie[1].rate * kSecondsPerHour, 64, 1e-9);
 }
 
 /// A bid that an owner sends under another account, of the shape of the dearest award on its nodes and
@@ -202,8 +202,8 @@ std::optional<DvaWorld> with_shill(const Truth& truth, const std::vector<Standin
   DvaWorld world = truth.world;
   const LiveBid& target = truth.world.live[*victim];
   world
-      .add_bid(0.999 * target.budget, static_cast<Time>(kHour), target.bid->request.demand.tres,
-               target.bid->request.demand.shape.min_nodes)
+      .add_bid(0.999 * target.budget, static_cast<Time>(kSecondsPerHour),
+               target.bid->request.demand.tres, target.bid->request.demand.shape.min_nodes)
       .account = "shill";
   world.live.back().last = !could_start;
   return world;
@@ -263,7 +263,8 @@ TEST(DvaLies, Shills) {
         const auto world = with_shill(truth, honest, owner, could_start);
         if (!world) continue;
         const auto standings = run(*world);
-        const double own_cost = standings.back().nodes.empty() ? 0 : standings.back().rate * kHour;
+        const double own_cost =
+            standings.back().nodes.empty() ? 0 : standings.back().rate * kSecondsPerHour;
         owner_gains.push_back((owner_payoff(truth, *world, standings, owner) - own_cost -
                                owner_payoff(truth, truth.world, honest, owner)) /
                               paid);

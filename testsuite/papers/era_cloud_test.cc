@@ -11,7 +11,6 @@
 namespace market::papers {
 namespace {
 
-constexpr Time kDay = 86400;
 constexpr Time kBegin = 20000 * kDay;
 constexpr Time kStep = 60;
 constexpr std::int64_t kCores = 300;  // a hundredth of 20 % of 150,000

@@ -15,7 +15,6 @@ namespace {
 
 using sim::JobState;
 
-constexpr Time kDay = 86400;
 constexpr Time kBegin = 20000 * kDay;
 constexpr std::uint32_t kNodes = 30, kCoresOfANode = 10;
 constexpr double kListPrice = 1, kMostDiscount = 0.35;

@@ -14,7 +14,6 @@
 namespace market::papers {
 namespace {
 
-constexpr Time kDay = 86400;
 constexpr Time kBegin = 20000 * kDay;
 constexpr Time kDays = 10;
 constexpr int kJobsPerClass = 1450;

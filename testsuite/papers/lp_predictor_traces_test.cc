@@ -18,11 +18,11 @@
 #include "core/predict/lp_predictor.h"
 #include "core/predict/spread.h"
 #include "core/util/seeded_random.h"
+#include "core/util/units.h"
 
 namespace market {
 namespace {
 
-constexpr double kHour = 3600;
 /// Wider windows than this many hours past the requested time are not made.
 constexpr int kMostSlack = 72;
 /// So much of a log is read, in hours of all windows together: less than LpPredictor takes whole.
@@ -54,7 +54,7 @@ std::vector<PastDemand> demands_of(const std::string& path) {
     const double processors = wanted > 0 ? wanted : used;
     const double seconds = field[8] > 0 ? field[8] : run;
     if (!fields || processors <= 0 || seconds <= 0) continue;
-    const double duration = seconds / kHour, begin = submit / kHour;
+    const double duration = seconds / kSecondsPerHour, begin = submit / kSecondsPerHour;
     const double slack = static_cast<double>(random.below(kMostSlack));
     windows += duration + slack + 2;
     demands.push_back(

@@ -672,7 +672,7 @@ options_in() { grep -oE '(^|[^-[:alnum:]])--?[[:alnum:]][-[:alnum:]]*' | grep -o
   {
     smarket --help
     for verb in account 'account add' 'account list' 'account show' balance deposit withdraw transfer refund quote menu submit reserve why \
-      "show owners" "show observed" "show classes" ask fund 'account income' 'account collect' 'account join' \
+      "show owners" "show observed" "show classes" "show utility" ask fund 'account income' 'account collect' 'account join' \
       prices rebid learn check solve; do
       # shellcheck disable=SC2086
       smarket $verb --help

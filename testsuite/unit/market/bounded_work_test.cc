@@ -15,7 +15,6 @@
 namespace market::testing {
 namespace {
 
-constexpr Time kHour = 3600, kDay = 24 * kHour;
 constexpr std::uint64_t kStarts = 7 * 24 * 60 + 2;  // a week of minutes: the default horizon
 constexpr std::uint64_t kSearches = 8;              // for one question, at most
 

@@ -17,7 +17,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr Time kHour = 3600;
 constexpr const char* kClasses =
     R"(contracts = { floor = "site"; rows = 100; classes = (
          { name = "fast"; shape = "hard_deadline"; accounts = ["Physics"]; },

@@ -14,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Time kHour = 3600;
 constexpr const char* kSettings =
     R"(mechanism = "contracts"; prices = { floor = "0.1"; cap = "10"; };
 contracts = { rows = 20; pairs = 40; classes = (

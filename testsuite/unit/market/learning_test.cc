@@ -9,7 +9,6 @@
 namespace market::testing {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr const char* kEra =
     "mechanism = \"era\"; prices = { floor = \"0.1\"; cap = \"1\"; };\n"
     "planning = { slot = \"1:00\"; start_slack = \"1:00\"; };\n";

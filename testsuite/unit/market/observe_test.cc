@@ -18,8 +18,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr Time kHour = 3600;
-
 std::string rule(const std::string& mechanism, const std::string& mode) {
   return fmt::format(
       "mechanism = \"{}\"; mode = \"{}\"; charge = \"used\";\n"

@@ -14,7 +14,6 @@
 namespace market::testing {
 
 constexpr std::uint32_t kRoot = 0, kDaemon = 1;
-constexpr Time kHour = 3600;
 
 inline std::string pot_settings(const std::string& tycoon = "fund_max = \"1\";",
                                 const std::string& more = "") {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr const char* kEra =
     "mechanism = \"era\"; prices = { floor = \"0.1\"; cap = \"1\"; };\n"
     "planning = { slot = \"1:00\"; start_slack = \"1:00\"; };\n";
-constexpr Time kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay;
+constexpr Time kWeek = 7 * kDay;
 
 PastBid past_bid(Time made, std::int64_t cpus, bool is_prior) {
   return {made, made,    made + kHour, kHour, {{"cpu", cpus}}, 0.5 * static_cast<double>(cpus),

@@ -12,7 +12,6 @@
 
 namespace market::testing {
 
-inline constexpr Time kHour = 3600;
 inline constexpr Time kLater = kStart + 2 * kHour;  // when the hours begin that are bought
 inline constexpr Time kOver = kLater + kHour + 400;
 inline constexpr std::uint32_t kUser = 0, kColleague = 1;

@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Time kHour = 3600, kDay = 24 * kHour;
-
 std::string settings(const std::string& mechanism, const std::string& planning = "") {
   return fmt::format(
       "mechanism = \"{}\"; prices = {{ floor = \"0.1\"; cap = \"1\"; fixed = \"0.1\"; }};\n"

@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Time kHour = 3600;
-
 /// Four nodes of four CPUs, all of them sold for four hours from two on. Half of all bids of the past
 /// were due minutes beyond their limit, half could wait for days.
 struct Sold : World {

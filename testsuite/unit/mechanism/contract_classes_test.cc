@@ -12,7 +12,6 @@
 namespace market {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr Time kNow = 500'000 * kHour;  // an hour begins
 
 ContractClass class_of(const char* name, const char* shape, const char* account) {

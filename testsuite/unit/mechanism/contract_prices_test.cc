@@ -11,7 +11,6 @@
 namespace market {
 namespace {
 
-constexpr Time kHour = 3600;
 constexpr Time kNow = 500'000 * kHour;  // an hour begins
 
 Config config_with(ContractFloor floor, const std::string& seed = "seed") {

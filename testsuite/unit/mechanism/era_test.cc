@@ -12,8 +12,6 @@
 namespace market {
 namespace {
 
-constexpr Time kDay = 86400;
-constexpr Time kHour = 3600;
 constexpr Time kNow = 1'764'028'800;  // midnight
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

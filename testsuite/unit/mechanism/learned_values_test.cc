@@ -11,7 +11,6 @@ namespace market {
 namespace {
 
 constexpr Time kNow = 1800000000;
-constexpr Time kHour = 3600;
 
 Request request_for(std::int64_t cpus, Time duration) {
   Request request;
