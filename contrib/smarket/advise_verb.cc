@@ -63,8 +63,11 @@ Result<std::vector<WeightedHost>> hosts_in(std::string_view text, bool measured)
 }
 
 // What a credit of the asker's pots brought in the last day (Tycoon, section 3.4.4): a host that
-// charges more than it delivers loses its bids. Where nothing was paid the given weight holds.
+// charges more than it delivers loses its bids. A host where nothing was paid counts as the mean of the others; where
+// nothing was paid anywhere the given weights hold.
 Result<void> measure(std::vector<WeightedHost>& hosts) {
+  double sum = 0;
+  std::vector<WeightedHost*> unknown;
   for (WeightedHost& host : hosts) {
     ledger::SegmentFilter filter;
     filter.since = std::time(nullptr) - kMeasured;
@@ -80,11 +83,19 @@ Result<void> measure(std::vector<WeightedHost>& hosts) {
       paid += run.charged - run.refunded;
     }
     if (paid > Money()) {
-      host.weight = delivered / paid.credits();
-    } else if (!host.is_weighed) {
+      sum += host.weight = delivered / paid.credits();
+    } else {
+      unknown.push_back(&host);
+    }
+  }
+  const std::size_t measured = hosts.size() - unknown.size();
+  for (WeightedHost* host : unknown) {
+    if (measured > 0) {
+      host->weight = sum / static_cast<double>(measured);
+    } else if (!host->is_weighed) {
       return fail(fmt::format(
           "{0}: your pot paid for no run there in the last day: give it a weight, {0}:64",
-          host.name));
+          host->name));
     }
   }
   return {};
@@ -123,10 +134,12 @@ Result<SeenHost> look(const std::string& host) {
 
 // The interval over which what is there comes to the bid.
 int apply(const Common& common, const std::string& host, const SeenHost& seen, double bid) {
-  if (!(bid > 0)) return kSuccess;
+  if (!(bid > 0) && !(seen.balance > 0)) return kSuccess;
   if (!(seen.balance > 0))
     return complain({fmt::format("{}: no pot: smarket fund {} CREDITS", host, host)});
-  const double seconds = std::clamp(std::round(seen.balance / bid), kShortest, kLongest);
+  // A host that is to get nothing spends as slowly as it can: all bids together keep to the rate.
+  const double seconds =
+      bid > 0 ? std::clamp(std::round(seen.balance / bid), kShortest, kLongest) : kLongest;
   return show_answer(
       common,
       client::change_books({{"verb", "fund"},

@@ -234,7 +234,7 @@ struct MarketSettings {
   Time predictor_history = Time{28} * 86400;
   Time predictor_cycle = Time{7} * 86400;
 
-  /// Whether AdminComment tells what an ended run cost; not set: unless its rule is abacus's.
+  /// Whether AdminComment tells what an ended run cost; not set: unless its rule is an auction.
   std::optional<bool> bill_in_admin_comment;
 
   /// Weight for a TRES name as it appears in Tres; "gres/gpu:a100" falls back to "gres/gpu",

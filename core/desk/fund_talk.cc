@@ -135,13 +135,13 @@ Money in_pots(const Site& site, std::string_view user, std::string_view account)
 
 std::optional<std::string> too_much(const Site& site, const Wanted& wanted,
                                     const std::string& account, Money sum) {
-  const Money on_the_way = site.pots.on_the_way(wanted.user, account);
-  const Money available = site.accounts.available(account) - on_the_way;
+  // What requests under way take from the account is taken off it already, and is in the pots that are there.
+  const Money available = site.accounts.available(account);
   if (sum > available)
     return fmt::format("needs {}, available {} on {}", enough_text(sum), there_is_text(available),
                        account);
   const Money in_books = in_pots(site, wanted.user, account);
-  const Money has = in_books + on_the_way;
+  const Money has = in_books + site.pots.into_new_pots(wanted.user, account);
   const double part = wanted.hosts.front().second->settings.tycoon.fund_max;
   const Money all = site.accounts.funds().posted(account) + in_books;
   const Money most = money_of(all.credits() * part);

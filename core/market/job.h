@@ -223,7 +223,8 @@ struct AuctionTurn {
   bool unstoppable = false;      ///< Slurm refused that
   bool sent_back = false;        ///< its last run ended so
   Time room_since = 0;           ///< runs were stopped so that it starts; 0: not yet
-  Time vain_at = 0;              ///< the nodes kept it waiting whatever would stop; 0: not known
+  Time lacking_since = 0;        ///< it wants more than what may be stopped for it; 0: not so
+  Time vain_at = 0;              ///< it waits alone from then on: nothing that stops lets it start
   std::vector<GoodRate> goods;   ///< of its run, where goods have markets of their own
   std::string refusal;           ///< why Slurm would never start it on an award
   AverageShares average;

@@ -100,10 +100,11 @@ std::vector<double> PotExchange::amounts(const Host& host, const Tres& tres) con
 }
 
 // The rate by which a job was ranked holds until its time limit, and where runs can be stopped for
-// as long as this one cannot: who came in by a high bid pays it whatever becomes of his pot.
+// as long as this one cannot: who came in by a high bid pays it whatever becomes of his pot. A run that Slurm
+// refused to stop stays whatever he bids, so its rate does too.
 double PotExchange::floor_lasts(const Job& job) const {
   const Time limit = job.agreed.bid.request.duration;
-  const bool keeps = settings.tycoon.enforce == TycoonEnforce::kStart;
+  const bool keeps = settings.tycoon.enforce == TycoonEnforce::kStart || job.auction.unstoppable;
   const Time least = std::max(settings.tycoon.min_run, settings.auction_period);
   return static_cast<double>(
       std::max<Time>(0, (keeps ? limit : std::min(limit, least)) - job.run.ran));
@@ -232,7 +233,8 @@ void PotExchange::hold(const std::string& partition, const std::vector<Job*>& jo
     const Request& request = job->agreed.bid.request;
     if (job->phase != Phase::kRunning) {
       table.waiting.push_back({player, amounts(host, request.demand.tres),
-                               static_cast<double>(std::max<Time>(1, request.duration))});
+                               static_cast<double>(std::max<Time>(1, request.duration)),
+                               !waits_alone(*job)});
       table.waiting_jobs.push_back(job);
       continue;
     }

@@ -79,8 +79,8 @@ class PotExchange final : public AuctionExchange {
     std::vector<HostGood> goods;
     std::map<std::string, std::vector<double>> behind;         ///< by player
     std::map<std::string, std::vector<tycoon::Claim>> claims;  ///< by player
-    std::map<std::string, Time> vain;  ///< by player: when nodes kept a job of his waiting
-    Time at = 0;                       ///< of the last period
+    std::map<std::uint32_t, Time> vain;  ///< by uid: when nodes kept a job of his waiting
+    Time at = 0;                         ///< of the last period
   };
   /// What runs owe a pot and have set aside of it, credits.
   struct Debt {
@@ -111,8 +111,9 @@ class PotExchange final : public AuctionExchange {
   std::vector<double> free_at(const std::string& partition, const Host& host,
                               const Table& table) const;
   bool may_stop(const Job& job) const;
-  bool room_was_in_vain(const Job& job) const;
-  std::vector<tycoon::ShareWaiter> waiters(const Host& host, const Table& table,
+  bool waits_alone(const Job& job) const;
+  void note_chance(Job& job, Time& since, bool is_so) const;
+  std::vector<tycoon::ShareWaiter> waiters(Host& host, const Table& table,
                                            const std::vector<std::size_t>& order) const;
   void move_shares(const std::string& partition, Host& host, const Table& table,
                    const tycoon::PotPeriod& period);

@@ -74,26 +74,34 @@ bool PotExchange::may_stop(const Job& job) const {
   return job.run.ran >= settings.tycoon.min_run && job.auction.rated;
 }
 
-// A job that has room and that Slurm does not start, for reasons of its own, would have others stopped,
-// or kept from going on, for nothing.
-bool PotExchange::room_was_in_vain(const Job& job) const {
+// What no stop lets start, for reasons of its own or of its nodes, would have others stopped, or kept from going on,
+// for nothing. It takes its turn in Slurm's queue as before, and claims nothing.
+bool PotExchange::waits_alone(const Job& job) const {
+  return job.auction.vain_at != 0 && site_.last_pass < job.auction.vain_at + kVainPause;
+}
+
+// A chance that leads to nothing for longer than Slurm takes to look at its queue is none.
+void PotExchange::note_chance(Job& job, Time& since, bool is_so) const {
   const Time patience = std::max(2 * settings.auction_period, kPatience);
-  return (job.auction.room_since != 0 && site_.last_pass > job.auction.room_since + patience) ||
-         (job.auction.vain_at != 0 && site_.last_pass < job.auction.vain_at + kVainPause);
+  since = !is_so ? 0 : since == 0 ? site_.last_pass : since;
+  if (since == 0 || site_.last_pass <= since + patience) return;
+  since = 0;
+  job.auction.vain_at = site_.last_pass;
 }
 
 // A period has two looks in vain. Who had one has the next when each of the others could have had his, so jobs that
 // never start keep nobody else's from being looked at.
-std::vector<tycoon::ShareWaiter> PotExchange::waiters(const Host& host, const Table& table,
+std::vector<tycoon::ShareWaiter> PotExchange::waiters(Host& host, const Table& table,
                                                       const std::vector<std::size_t>& order) const {
-  std::set<std::size_t> players;
-  for (const std::size_t i : order) players.insert(table.waiting[i].player);
-  const Time turns = settings.auction_period * static_cast<Time>((players.size() + 1) / 2);
+  std::set<std::uint32_t> owners;
+  for (const std::size_t i : order) owners.insert(table.waiting_jobs[i]->agreed.bid.uid);
+  const Time turns = settings.auction_period * static_cast<Time>((owners.size() + 1) / 2);
+  std::erase_if(host.vain, [&](const auto& had) { return site_.last_pass >= had.second + turns; });
   std::vector<tycoon::ShareWaiter> waiting;
   for (const std::size_t i : order) {
-    const auto vain = host.vain.find(table.keys[table.waiting[i].player]);
-    const bool may_look = vain == host.vain.end() || site_.last_pass >= vain->second + turns;
-    waiting.push_back({table.waiting[i].player, table.waiting[i].wanted, may_look});
+    const std::uint32_t owner = table.waiting_jobs[i]->agreed.bid.uid;
+    waiting.push_back(
+        {table.waiting[i].player, table.waiting[i].wanted, !host.vain.contains(owner), owner});
   }
   return waiting;
 }
@@ -118,7 +126,7 @@ void PotExchange::move_shares(const std::string& partition, Host& host, const Ta
   const bool stops_runs = settings.tycoon.enforce != TycoonEnforce::kStart;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < table.waiting.size(); ++i)
-    if (stops_runs && period.ranks[i].is_ranked && !room_was_in_vain(*table.waiting_jobs[i]))
+    if (stops_runs && period.ranks[i].is_ranked && !waits_alone(*table.waiting_jobs[i]))
       order.push_back(i);
   std::sort(order.begin(), order.end(), [&period](std::size_t a, std::size_t b) {
     return period.ranks[a].place < period.ranks[b].place;
@@ -134,14 +142,16 @@ void PotExchange::move_shares(const std::string& partition, Host& host, const Ta
                                 free_at(partition, host, table), settings.tycoon.slack, &rooms);
   }
   for (const std::size_t i : moves.vain) {
-    table.waiting_jobs[order[i]]->auction.vain_at = site_.last_pass;
-    host.vain[table.keys[table.waiting[order[i]].player]] = site_.last_pass;
+    Job& job = *table.waiting_jobs[order[i]];
+    job.auction.vain_at = host.vain[job.agreed.bid.uid] = site_.last_pass;
   }
+  const auto is_in = [](const std::vector<std::size_t>& jobs, std::size_t i) {
+    return std::find(jobs.begin(), jobs.end(), i) != jobs.end();
+  };
   for (std::size_t i = 0; i < order.size(); ++i) {
-    Time& since = table.waiting_jobs[order[i]]->auction.room_since;
-    const bool has_room =
-        std::find(moves.served.begin(), moves.served.end(), i) != moves.served.end();
-    since = !has_room ? 0 : since == 0 ? site_.last_pass : since;
+    Job& job = *table.waiting_jobs[order[i]];
+    note_chance(job, job.auction.room_since, is_in(moves.served, i));
+    note_chance(job, job.auction.lacking_since, is_in(moves.lacking, i));
   }
   for (const std::size_t run : moves.stops) {
     Job& job = *table.running_jobs[run];

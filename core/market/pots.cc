@@ -53,11 +53,11 @@ void Pots::begin(const ledger::ChangePots& request) {
   if (request.kind == ledger::ChangePots::Kind::kFund) waiting_[request.token] = request.parts;
 }
 
-Money Pots::on_the_way(std::string_view user, std::string_view account) const {
+Money Pots::into_new_pots(std::string_view user, std::string_view account) const {
   Money sum;
   for (const auto& [token, funds] : waiting_) {
     for (const ledger::ChangePots::Part& part : funds) {
-      const auto pot = pot_from(cluster_, part.pot);
+      const auto pot = pots_.contains(part.pot) ? std::nullopt : pot_from(cluster_, part.pot);
       if (pot && pot->user == lower_case(user) && pot->account == account) sum += part.amount;
     }
   }

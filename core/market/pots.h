@@ -38,8 +38,8 @@ class Pots {
   /// A request moves credits into pots until the books have answered.
   void begin(const ledger::ChangePots& request);
   void answered(const ledger::ChangePots& request) { waiting_.erase(request.token); }
-  /// What requests that are not written yet move into pots of the user for the account.
-  Money on_the_way(std::string_view user, std::string_view account) const;
+  /// What requests that are not written yet move into pots of the user for the account that the books do not have yet.
+  Money into_new_pots(std::string_view user, std::string_view account) const;
 
  private:
   const std::string cluster_;

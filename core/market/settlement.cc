@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/ledger/records.h"
 #include "core/market/average_shares.h"
@@ -159,14 +160,18 @@ std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now)
   return EndTexts{std::move(*note), std::move(bill), site_.arrays.lower_limit(job)};
 }
 
-// The text for AdminComment, which everybody reads; "" where the site does not want it. In abacus
-// the charge is the whole budget, and bids are sealed.
+// The text for AdminComment, which everybody reads; "" where the site does not want it. Bids in auctions are sealed, and
+// the bill tells what was bid: in abacus the charge is the whole budget, in tycoon it grows to it.
 std::string Settlement::wanted_bill(std::string_view partition,
                                     std::string_view settled_note) const {
   const auto note = read_note(settled_note);
   if (!note || note->observed) return {};
-  const bool by_rule = !note->rule.starts_with("abacus/");
-  if (!site_.exchange_of(partition).settings.bill_in_admin_comment.value_or(by_rule)) return {};
+  constexpr std::array<std::string_view, 3> kSealed{"abacus/", "dva/", "tycoon/"};
+  const Exchange& exchange = site_.exchange_of(partition);
+  const bool is_sealed = !exchange.promises() ||
+                         std::any_of(kSealed.begin(), kSealed.end(),
+                                     [&note](auto rule) { return note->rule.starts_with(rule); });
+  if (!exchange.settings.bill_in_admin_comment.value_or(!is_sealed)) return {};
   return bill_text(*note, MARKET_BILL_MAX);
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kLeastWeight = 0.01;  // of the others' sum: of what is asked for without a weight
 constexpr std::size_t kMostLots = 4096;  // of one draw, so that few large arrays cost no time
+constexpr Time kMostKept = 120;          // seconds in which Slurm starts what has room
 constexpr double kPrioritySplit = 0.5;   // prolific bids lie above it
 constexpr std::ptrdiff_t kMostLevelsToAsk = 100;  // with which a submission is told of its level
 
@@ -215,25 +216,36 @@ AbacusRooms AbacusAuction::rooms_now(std::span<const LiveBid> bids,
 }
 
 // Behind a job that finds no room Slurm starts only what delays it in no way; so an array that has tokens
-// before it gets none that lie behind it. That is so in each partition by itself.
+// before it gets none that lie behind it. That is so in each partition by itself. A job that does not start although
+// there is room is kept by its nodes: nothing is kept for it, or it would stop all arrays for a lien alone.
 void AbacusAuction::hand_out(std::span<const LiveBid> bids, const std::vector<Wish>& wishes,
-                             AbacusRooms rooms, const std::vector<std::size_t>& turns,
-                             std::vector<Standing>& standings) {
+                             AbacusRooms rooms, const std::vector<std::size_t>& turns, Time now,
+                             bool remember, std::vector<Standing>& standings) {
   std::set<std::string_view> blocked;
+  std::map<std::uint64_t, Time> had_room;
   for (const std::size_t i : turns) {
     const std::string& partition = bids[i].bid->request.partition;
     const bool is_array = bids[i].bid->array_tasks > 0;
     if (is_array && blocked.contains(partition) && standings[i].tokens > 0) continue;
+    const auto since = room_since_.find(bids[i].id);
+    const bool is_kept = !is_array && since != room_since_.end() && now > since->second + kMostKept;
+    if (is_kept) {
+      had_room.insert(*since);
+      continue;
+    }
     const AbacusRoom::Got got = rooms.take(partition, wishes[i].parts);
+    if (!is_array && got == AbacusRoom::Got::kRoom)
+      had_room.emplace(bids[i].id, since == room_since_.end() ? now : since->second);
     if (got == AbacusRoom::Got::kNothing || (!is_array && got == AbacusRoom::Got::kAhead))
       blocked.insert(partition);
     if (is_array && got != AbacusRoom::Got::kNothing) ++standings[i].tokens;
   }
+  if (remember) room_since_ = std::move(had_room);
 }
 
 void AbacusAuction::order_by_lots(std::span<const LiveBid> bids, const std::vector<Wish>& wishes,
                                   const std::vector<Bidder>& bidders,
-                                  std::span<const double> shares, bool remember,
+                                  std::span<const double> shares, Time now, bool remember,
                                   std::vector<Standing>& standings) {
   const bool is_absent =
       std::none_of(bids.begin(), bids.end(), [](const LiveBid& bid) { return bid.id == 0; });
@@ -275,7 +287,7 @@ void AbacusAuction::order_by_lots(std::span<const LiveBid> bids, const std::vect
     standing.turns = static_cast<std::uint32_t>(order.size());
     standing.priority = 1 - static_cast<double>(turn) / static_cast<double>(order.size() + 1);
   }
-  hand_out(bids, wishes, rooms, turns, standings);
+  hand_out(bids, wishes, rooms, turns, now, remember, standings);
 }
 
 void AbacusAuction::order_by_levels(std::span<const LiveBid> bids, Time now,
@@ -357,7 +369,7 @@ std::vector<Standing> AbacusAuction::auction(std::span<const LiveBid> bids,
             std::max(standings[i].share, shares[wish.bidder * resources_.size() + j]);
     }
   }
-  if (draws_lots()) order_by_lots(bids, wishes, bidders, shares, is_real, standings);
+  if (draws_lots()) order_by_lots(bids, wishes, bidders, shares, now, is_real, standings);
   if (sells_levels()) order_by_levels(bids, now, standings);
   return standings;
 }

@@ -75,7 +75,7 @@ class AbacusAuction final : public Auction {
   /// What its shares buy of what a bid asks for; 0 when it has none in something.
   double bought(const Wish& wish, std::span<const double> shares) const;
   void order_by_lots(std::span<const LiveBid> bids, const std::vector<Wish>& wishes,
-                     const std::vector<Bidder>& bidders, std::span<const double> shares,
+                     const std::vector<Bidder>& bidders, std::span<const double> shares, Time now,
                      bool remember, std::vector<Standing>& standings);
   /// Bids that wait, those of each user in the order in which he has his lots.
   std::vector<std::size_t> own_orders(std::span<const LiveBid> bids,
@@ -83,9 +83,9 @@ class AbacusAuction final : public Auction {
                                       std::span<const double> shares) const;
   AbacusRooms rooms_now(std::span<const LiveBid> bids, const std::vector<Wish>& wishes) const;
   /// `turns`: the bid of each lot, as they come up.
-  static void hand_out(std::span<const LiveBid> bids, const std::vector<Wish>& wishes,
-                       AbacusRooms rooms, const std::vector<std::size_t>& turns,
-                       std::vector<Standing>& standings);
+  void hand_out(std::span<const LiveBid> bids, const std::vector<Wish>& wishes, AbacusRooms rooms,
+                const std::vector<std::size_t>& turns, Time now, bool remember,
+                std::vector<Standing>& standings);
   void order_by_levels(std::span<const LiveBid> bids, Time now,
                        std::vector<Standing>& standings) const;
   double work_of(const LiveBid& bid, const Wish& wish) const;
@@ -100,6 +100,8 @@ class AbacusAuction final : public Auction {
   std::vector<double> capacity_;                              ///< of each of them, > 0
   std::vector<Capacity::Room> rooms_;                         ///< as update() told them
   std::map<std::uint64_t, std::vector<double>> sub_budgets_;  ///< warm start, by user or job
+  /// Since when a job has had room by amounts, and did not start.
+  std::map<std::uint64_t, Time> room_since_;
 };
 
 }  // namespace market

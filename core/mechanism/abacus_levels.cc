@@ -20,17 +20,24 @@ double need_of(const LevelBid& bid) {
 
 std::vector<ServiceLevel> service_levels(std::span<const LevelBid> bids, double alpha) {
   std::vector<abacus::SloJob> jobs;
-  jobs.reserve(bids.size());
-  for (const LevelBid& bid : bids)
-    jobs.push_back({bid.budget, Utility::linear({1.0}), need_of(bid)});
+  std::vector<std::size_t> of_bid;
+  std::vector<ServiceLevel> levels(bids.size());
+  for (std::size_t i = 0; i < bids.size(); ++i) {
+    // Who waits and needs nothing takes no share from who needs one: he would keep others out for a lien alone.
+    levels[i].prolific = !bids[i].runs && bids[i].left == 0;
+    if (levels[i].prolific) continue;
+    levels[i].needs = need_of(bids[i]);
+    jobs.push_back({bids[i].budget, Utility::linear({1.0}), levels[i].needs});
+    of_bid.push_back(i);
+  }
+  if (jobs.empty()) return levels;
   abacus::Options options = abacus::paper_options();
   options.alpha = alpha;
   const abacus::Pools pools = abacus::divide_pools(jobs, 1, options, kMostWork);
-  std::vector<ServiceLevel> levels(bids.size());
-  for (std::size_t i = 0; i < bids.size(); ++i) levels[i].needs = jobs[i].min_utility;
   for (std::size_t k = 0; k < pools.members.size(); ++k) {
-    levels[pools.members[k]].prolific = true;
-    levels[pools.members[k]].has = pools.outcome.shares[k];
+    ServiceLevel& level = levels[of_bid[pools.members[k]]];
+    level.prolific = true;
+    level.has = pools.outcome.shares[k];
   }
   return levels;
 }

@@ -28,7 +28,7 @@ double need_of(const LevelBid& bid);
 /// The prolific pool among them (Abacus, section 6; divide_pools()), their utility being their share of
 /// the CPUs. In the order of the bids. Where so many
 /// have a level that the work is too much, those with the least budget for what they need, which were not tried, are
-/// in no pool.
+/// in no pool. A bid that waits and has no level takes no part in the division, and is in the pool with no share.
 std::vector<ServiceLevel> service_levels(std::span<const LevelBid> bids, double alpha);
 
 }  // namespace market

@@ -60,7 +60,7 @@ class Holding {
       if (run.is_stopped)
         longest_[run.player] = std::max({longest_[run.player], run.seconds_left, 1.0});
     for (const WaitingJob& job : waiting_)
-      longest_[job.player] = std::max(longest_[job.player], job.limit);
+      if (job.claims) longest_[job.player] = std::max(longest_[job.player], job.limit);
     for (std::size_t p = 0; p < players_.size(); ++p) {
       for (std::size_t good = 0; good < goods_; ++good) {
         const Purse& purse = players_[p].purses[good];

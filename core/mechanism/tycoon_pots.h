@@ -36,6 +36,7 @@ struct WaitingJob {
   std::size_t player = 0;
   std::vector<double> wanted;  ///< by good
   double limit = 1;            ///< its time limit, seconds, > 0
+  bool claims = true;  ///< counts towards its player's share; false: its nodes keep it waiting
 };
 
 struct PotHost {

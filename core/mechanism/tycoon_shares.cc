@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace market::tycoon {
 namespace {
@@ -34,10 +35,14 @@ class Mover {
         continue;
       std::vector<std::size_t> stops;
       const Room room = make_room(job, i, good, stops);
-      is_anybody_behind_ |= room != Room::kNoNodes && (room != Room::kNotLooked || job.may_look);
+      is_anybody_behind_ |= room == Room::kMade || room == Room::kTooLittle;
       // His jobs start in their order, but one that nodes keep waiting waits alone.
       if (room == Room::kTooLittle || room == Room::kNotLooked) is_over[job.player] = 1;
-      if (room == Room::kNoNodes) moves_.vain.push_back(i);
+      if (room == Room::kTooLittle) moves_.lacking.push_back(i);
+      if (room == Room::kNoNodes) {
+        moves_.vain.push_back(i);
+        had_look_.insert(job.owner);
+      }
       if (room == Room::kMade) moves_.served.push_back(i);
       moves_.stops.insert(moves_.stops.end(), stops.begin(), stops.end());
     }
@@ -122,7 +127,8 @@ class Mover {
                     std::vector<std::size_t>& stops) {
     take_back(stops);
     if (nodes_ == nullptr) return Room::kTooLittle;
-    if (!job.may_look || moves_.vain.size() >= kMostVain) return Room::kNotLooked;
+    if (!job.may_look || moves_.vain.size() >= kMostVain || had_look_.contains(job.owner))
+      return Room::kNotLooked;
     for (std::size_t run = 0; run < runs_.size(); ++run)
       if (may_stop(run, need)) stops.push_back(run);
     const auto above_of = [&](std::size_t run) { return above(runs_[run].player, need.good); };
@@ -244,6 +250,7 @@ class Mover {
   ShareNodes* const nodes_;
   std::vector<char> is_taken_;
   bool is_anybody_behind_ = false;
+  std::set<std::uint32_t> had_look_;
   ShareMoves moves_;
 };
 

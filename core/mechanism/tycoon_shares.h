@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace market::tycoon {
@@ -23,14 +24,15 @@ struct ShareWaiter {
   std::size_t player = 0;
   std::vector<double> wanted;  ///< by good
   bool may_look = true;        ///< may ask the nodes whether stops beyond the nearest would do
+  std::uint32_t owner = 0;     ///< of whom each has one look in vain: players may be jobs
 };
 
 struct ShareMoves {
   std::vector<std::size_t> stops, resumes;  ///< indices of runs
-  std::vector<std::size_t>
-      served;  ///< of those who are behind: jobs that have room now, or by the stops
-  std::vector<std::size_t>
-      vain;  ///< jobs that no stop would let start, since nodes keep them waiting
+  // Of those who are behind, jobs
+  std::vector<std::size_t> served;   ///< that have room now, or by the stops
+  std::vector<std::size_t> vain;     ///< that no stop would let start: nodes keep them waiting
+  std::vector<std::size_t> lacking;  ///< that want more than what may be stopped for them
 };
 
 /// What nodes say, where amounts do not tell whether a job can start. Who asks stops runs and takes that
@@ -53,7 +55,7 @@ class ShareNodes {
 /// owner no further behind than who waits. Of those looked at only runs stop without which it could
 /// not start, where these are few. Stopped runs go on where there is room and nobody who waits is behind.
 /// `waiting` in the order of their turns; `free`: what nobody holds, by good; `nodes`: null where
-/// amounts tell all. `nodes` is asked O(waiting · log runs) times. Two jobs at most are looked at in vain, so whoever calls
+/// amounts tell all. `nodes` is asked O(waiting · log runs) times. Two jobs at most, of two owners, are looked at in vain, so whoever calls
 /// this again gives the turn to others: `may_look`.
 ShareMoves move_shares(std::vector<ShareHolder> players, const std::vector<ShareRun>& runs,
                        const std::vector<ShareWaiter>& waiting, std::vector<double> free,

@@ -125,10 +125,13 @@ why_says() { cluster_as "$1" smarket why "$2" 2>/dev/null | grep -q "$3"; }
 grew_by() { [[ $(($(posted physics) - $1)) -ge $2 ]]; }
 
 @test "an income is paid by the running market" {
-  local before
+  local before begin=$SECONDS grown
   before=$(posted physics)
   smarket account income physics 86400 --per=1-0
   cluster_wait 40 grew_by "$before" 10000000
+  # A credit a second, and no more.
+  grown=$(($(posted physics) - before))
+  [[ $grown -le $(((SECONDS - begin + 2) * 1000000)) ]] || { echo "$grown in $((SECONDS - begin)) s" && return 1; }
   smarket account income physics 0 --per=1-0
   before=$(posted physics)
   sleep 12

@@ -62,7 +62,7 @@ started() { [[ $(ledger "select count(*) from segment where elapsed > 0 and time
   starts=$(ledger "select user from segment where elapsed > 0 and time_limit = 120 order by start, job_id limit 80")
   own=$(grep -c games <<<"$starts")
   echo "# $own of 80 starts are of 20.5 % of the money" >&3
-  [[ $own -ge 12 && $own -le 21 ]]
+  [[ $own -ge 13 && $own -le 20 ]]
   scancel -u games
   scancel -u daemon
   cluster_wait 90 cluster_no_jobs

@@ -28,7 +28,10 @@ component() { echo $((JOB + $1)); }
 started_together() {
   local first second
   first=$(field "$JOB" 0 start) second=$(field "$(component 1)" 0 start)
-  [[ $first -gt 0 && $((second - first)) -le 1 && $((first - second)) -le 1 ]] || { echo "started at $first and $second" && return 1; }
+  [[ $first -gt 0 && $((second - first)) -le 1 && $((first - second)) -le 1 ]] || {
+    echo "started at $first and $second" && ledger "select job_id, restart, state, start, end, status from segment where job_id in ($JOB, $JOB + 1)"
+    return 1
+  }
 }
 
 # both BUDGET COMMAND [BEGIN]: 16 CPUs for a minute and 8 for two, which cost 0.32 together.
@@ -108,6 +111,7 @@ both_accepted() {
   cluster_restart_slurmctld KILL
   cluster_wait 120 is_running "$(component 1)"
   is_running "$JOB"
+  sleep 2 # what ends in the second of its start has not run
   scancel "$(component 1)"
   wait_settled "$(component 1)" 0 60
   wait_settled "$JOB" 0 120

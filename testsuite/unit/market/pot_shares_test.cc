@@ -89,6 +89,23 @@ TEST(PotShareGames, AJobThatCannotStartKeepsNobodyStopped) {
   EXPECT_TRUE(world.is_running(on2));
 }
 
+// A game: a bid of ten credits a second for a job that can start nowhere. Nobody else's share is less for it: a third
+// user, who is behind, gets a node of root's, and keeps it.
+TEST(PotShareGames, AJobThatCannotStartTakesNobodysShare) {
+  Shares world;
+  constexpr std::uint32_t kBin = 2;
+  ASSERT_TRUE(world.fund("10", "1:00:00").value("ok", false));
+  ASSERT_TRUE(world.fund("10", "1:00:00", kBin).value("ok", false));
+  ASSERT_TRUE(world.fund("100", "0:10", kDaemon).value("ok", false));
+  world.start_outside("n1");
+  for (const char* node : {"n2", "n3", "n4"}) world.start_at(node, kRoot);
+  for (int i = 0; i < 5; ++i) world.start_at("n1", kDaemon);
+  const std::uint32_t id = world.start_at("n2", kBin);
+  world.steps(20);
+  EXPECT_TRUE(world.is_running(id));
+  EXPECT_EQ(world.orders_of[MARKET_SUSPEND], 1);
+}
+
 // The memory of a suspended run stays on its node of 8000 MB.
 TEST(PotShares, ARunIsSuspendedWhereItsMemoryMayStay) {
   for (const std::uint64_t wanted : {1000, 6000}) {

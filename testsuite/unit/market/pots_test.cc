@@ -181,6 +181,25 @@ TEST(PotGames, FundingAtOnceIsCountedTogether) {
   EXPECT_EQ(world.pot(), 60);
 }
 
+// Two requests of 400 each fit into 1000, before the books have answered the first: a third does not.
+TEST(Pots, FundingUnderWayIsCountedOnce) {
+  PotWorld world;
+  const auto ask = [&world](const std::string& token) {
+    return world.send({{"verb", "fund"},
+                       {"token", token},
+                       {"hosts", "main"},
+                       {"action", "fund"},
+                       {"credits", "400"},
+                       {"account", "physics"}},
+                      kRoot, false);
+  };
+  EXPECT_TRUE(ask("one").value("waits", false));
+  EXPECT_TRUE(ask("two").value("waits", false));
+  EXPECT_NE(ask("three").value("error", "").find("available 200"), std::string::npos);
+  world.sync();
+  EXPECT_EQ(world.pot(), 800);
+}
+
 // A game: the token of one's own request, asked again with another's name.
 TEST(PotGames, AnotherQuestionUnderAWrittenTokenTellsNothing) {
   PotWorld world;

@@ -206,6 +206,29 @@ TEST(AbacusGames, TasksThatStartUndrawnUseUpLots) {
   EXPECT_NEAR(raised, 1500, 200);
 }
 
+// A job of 16 CPUs has room among 32 and does not start, whatever its nodes have against it: for two minutes its room is
+// kept, then an array of 300 tasks has tokens for all that is free. A question in between changes nothing.
+TEST(AbacusGames, AJobThatItsNodesKeepWaitingKeepsNoArrayBack) {
+  MarketSettings settings;
+  settings.seed = "kept";
+  AbacusAuction auction(settings);
+  auction.update(of({{"cpu", 32}}), kNow);
+  Bids bids;
+  bids.add(1, 1, {{"cpu", 1}}).array_tasks = 300;
+  bids.live[0].waiting = 300;
+  bids.add(2, 1e6, {{"cpu", 16}});
+  const auto tokens = [&](Time at) { return auction.auction(bids.live, {}, at)[0].tokens; };
+  EXPECT_LE(tokens(kNow), 17u);
+  EXPECT_LE(tokens(kNow + 120), 17u);
+  bids.add(3, 1, {{"cpu", 1}});
+  bids.live[2].id = 0;
+  EXPECT_LE(tokens(kNow + 120), 17u);
+  bids.live.pop_back();
+  EXPECT_EQ(tokens(kNow + 121), 33u);
+  bids.live[1].id = 99;  // another job has its own two minutes
+  EXPECT_LE(tokens(kNow + 122), 17u);
+}
+
 // The lots are in memory. Of two users alike, one of whom has had two thirds of what started before, the other
 // begins beside him after a restart.
 TEST(AbacusGames, ARestartGivesNobodyMoreThanBefore) {
@@ -317,6 +340,25 @@ TEST(AbacusLevels, NoDrawIsHadTwice) {
   bids.live[0].made = kNow + 5;
   EXPECT_EQ(auction.auction(bids.live, {}, kNow + 5)[0].priority, before);
   EXPECT_LT(before, 0.5);
+}
+
+// A bid of a million without a level waits: nobody's share is less for it, and it comes behind.
+TEST(AbacusLevels, WhoNeedsNothingKeepsNobodyOut) {
+  for (const bool beside : {false, true}) {
+    MarketSettings settings;
+    settings.abacus.levels = AbacusLevels::kDeadline;
+    AbacusAuction auction(settings);
+    auction.update(of({{"cpu", 64}}), kNow);
+    Bids bids;
+    bids.add(1, 1, {{"cpu", 48}}, 120).level = kNow + 180;
+    if (beside) bids.add(2, 1e6, {{"cpu", 64}}, 120);
+    const auto standings = auction.auction(bids.live, {}, kNow);
+    EXPECT_TRUE(standings[0].level->prolific);
+    EXPECT_NEAR(standings[0].level->has, 1, 1e-9);
+    if (beside) {
+      EXPECT_LT(standings[1].priority, standings[0].priority);
+    }
+  }
 }
 
 }  // namespace

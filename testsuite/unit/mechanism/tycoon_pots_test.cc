@@ -66,6 +66,24 @@ TEST(TycoonPots, SharesGoByBalanceAndInterval) {
   EXPECT_NEAR(share(player(10, 10000), player(10, 1000)), 1.0 / 11, 1e-12);
 }
 
+// C's job can start nowhere: with a bid of 1 a second against 10/1000 each it would leave A and B next to nothing.
+TEST(TycoonPots, AJobThatNodesKeepWaitingClaimsNothing) {
+  for (const bool claims : {true, false}) {
+    WaitingJob kept = job(2, 4, 60);
+    kept.claims = claims;
+    const auto period =
+        hold_period(host(16, false), {player(10, 1000), player(10, 1000), player(10, 10)},
+                    {run(0, 16)}, {job(1, 4, 60), kept});
+    ASSERT_TRUE(period);
+    if (claims) {
+      EXPECT_LT(period->claims[1][0].allotted, 0.2);
+    } else {
+      EXPECT_DOUBLE_EQ(period->claims[1][0].allotted, 8);
+    }
+    EXPECT_TRUE(period->ranks[1].is_ranked);  // its turn in Slurm's queue stays
+  }
+}
+
 // Ten of sixteen CPUs are free and nobody is owed anything yet: who has four fifths of the money starts
 // thirteen of sixteen jobs of one CPU, the other one three.
 TEST(TycoonPots, WaitingJobsInterleaveByShares) {

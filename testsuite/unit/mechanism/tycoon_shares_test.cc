@@ -151,34 +151,47 @@ TEST(TycoonShares, NodesAreAskedSeldom) {
   EXPECT_THAT(moves.stops, ElementsAre(999U));
 }
 
-// Eight players' jobs are all kept by nodes: nodes are asked about two, and the others do not count as looked at.
+// Nine players' jobs are all kept by nodes, two of one owner: nodes are asked about two of different owners.
 TEST(TycoonShares, TwoLooksInVainAreEnoughForAPeriod) {
   std::vector<ShareHolder> players{{{16}, {0}}};
   std::vector<ShareWaiter> waiting;
-  for (std::size_t player = 1; player <= 8; ++player) {
+  for (std::uint32_t player = 1; player <= 9; ++player) {
     players.push_back({{0}, {2}});
-    waiting.push_back({player, {4}});
+    waiting.push_back({player, {4}, true, player == 2 ? 1 : player});
   }
-  Nodes nodes({0, 0, 0, 0}, std::vector<int>(8, 1), {0, 0});
+  Nodes nodes({0, 0, 0, 0}, std::vector<int>(9, 1), {0, 0});
   const ShareMoves moves =
       move_shares(players, std::vector<ShareRun>(4, run(0, 4, 10)), waiting, {0}, 0.1, &nodes);
-  EXPECT_THAT(moves.vain, ElementsAre(0, 1));
+  EXPECT_THAT(moves.vain, ElementsAre(0, 2));
   EXPECT_THAT(moves.stops, IsEmpty());
-  EXPECT_LE(nodes.asked, 8 + 2);  // each for the nearest stop, two for all
+  EXPECT_LE(nodes.asked, 9 + 2);  // each for the nearest stop, two for all
 }
 
 // Who had his look leaves it to the next one, and his job does not keep stopped runs from going on.
 TEST(TycoonShares, WhoHadHisLookWaitsForTheOthers) {
   ShareRun stopped = run(0, 4, 10);
   stopped.is_stopped = true;
-  Nodes nodes({0, 1}, {2, 0}, {0, 4, 0});
-  const ShareMoves moves =
-      move_shares({{{4}, {0}}, {{0}, {4}}, {{0}, {4}}}, {run(0, 4, 10), stopped},
-                  {{1, {4}, false}, {2, {4}}}, {4}, 0.1, &nodes);
+  Nodes nodes({0, 1}, {2}, {0, 4, 0});
+  const ShareMoves moves = move_shares({{{4}, {0}}, {{0}, {4}}}, {run(0, 4, 10), stopped},
+                                       {{1, {4}, false}}, {4}, 0.1, &nodes);
   EXPECT_THAT(moves.vain, IsEmpty());
-  EXPECT_THAT(moves.stops, ElementsAre(0));
-  EXPECT_THAT(moves.served, ElementsAre(1));
   EXPECT_THAT(moves.resumes, ElementsAre(1));
+  Nodes others({0, 1}, {2, 0}, {0, 4, 0});
+  const ShareMoves next =
+      move_shares({{{4}, {0}}, {{0}, {4}}, {{0}, {4}}}, {run(0, 4, 10), stopped},
+                  {{1, {4}, false}, {2, {4}}}, {0}, 0.1, &others);
+  EXPECT_THAT(next.stops, ElementsAre(0));
+  EXPECT_THAT(next.served, ElementsAre(1));
+}
+
+// More than what may be stopped for it: the others' runs do not go on yet, and who calls is told.
+TEST(TycoonShares, AJobThatWantsTooMuchIsTold) {
+  ShareRun stopped = run(0, 4, 10);
+  stopped.is_stopped = true;
+  const ShareMoves moves =
+      move_shares({{{4}, {4}}, {{0}, {4}}}, {run(0, 4, 20), stopped}, {{1, {8}}}, {4}, 0.1);
+  EXPECT_THAT(moves.lacking, ElementsAre(0));
+  EXPECT_THAT(moves.resumes, IsEmpty());
 }
 
 }  // namespace
