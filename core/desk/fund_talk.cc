@@ -140,10 +140,10 @@ std::optional<std::string> too_much(const Site& site, const Wanted& wanted,
   if (sum > available)
     return fmt::format("needs {}, available {} on {}", enough_text(sum), there_is_text(available),
                        account);
-  const Money in_books = in_pots(site, wanted.user, account);
-  const Money has = in_books + site.pots.into_new_pots(wanted.user, account);
+  const Money has =
+      in_pots(site, wanted.user, account) + site.pots.into_new_pots(wanted.user, account);
   const double part = wanted.hosts.front().second->settings.tycoon.fund_max;
-  const Money all = site.accounts.funds().posted(account) + in_books;
+  const Money all = site.accounts.funds().posted(account) + has;
   const Money most = money_of(all.credits() * part);
   if (has + sum <= most) return std::nullopt;
   return fmt::format(

@@ -15,7 +15,7 @@ namespace market::testing {
 namespace {
 
 const char* user_of(std::uint32_t uid) {
-  return uid == 1 ? "daemon" : "root";
+  return uid == 1 ? "daemon" : uid == 2 ? "bin" : "root";
 }
 
 }  // namespace

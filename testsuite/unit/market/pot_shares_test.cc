@@ -89,21 +89,25 @@ TEST(PotShareGames, AJobThatCannotStartKeepsNobodyStopped) {
   EXPECT_TRUE(world.is_running(on2));
 }
 
-// A game: a bid of ten credits a second for a job that can start nowhere. Nobody else's share is less for it: a third
-// user, who is behind, gets a node of root's, and keeps it.
-TEST(PotShareGames, AJobThatCannotStartTakesNobodysShare) {
-  Shares world;
+// A game: a bid of ten credits a second for jobs that can start nowhere. Nobody else's share is less for it: of two other
+// pots alike, one of which holds three nodes, the other one gets the two that its jobs want.
+TEST(PotShareGames, JobsThatCannotStartTakeNobodysShare) {
   constexpr std::uint32_t kBin = 2;
+  Shares world;
+  (void)world.books().set_members("physics", {"bin"}, {});
+  world.sync();
+  world.step();
   ASSERT_TRUE(world.fund("10", "1:00:00").value("ok", false));
-  ASSERT_TRUE(world.fund("10", "1:00:00", kBin).value("ok", false));
   ASSERT_TRUE(world.fund("100", "0:10", kDaemon).value("ok", false));
+  ASSERT_TRUE(world.fund("20", "1:00:00", kBin).value("ok", false));
   world.start_outside("n1");
   for (const char* node : {"n2", "n3", "n4"}) world.start_at(node, kRoot);
-  for (int i = 0; i < 5; ++i) world.start_at("n1", kDaemon);
-  const std::uint32_t id = world.start_at("n2", kBin);
+  for (int i = 0; i < 3; ++i) world.start_at("n1", kDaemon);
+  const std::uint32_t on2 = world.start_at("n2", kBin), on3 = world.start_at("n3", kBin);
   world.steps(20);
-  EXPECT_TRUE(world.is_running(id));
-  EXPECT_EQ(world.orders_of[MARKET_SUSPEND], 1);
+  EXPECT_TRUE(world.is_running(on2));
+  EXPECT_TRUE(world.is_running(on3));
+  EXPECT_EQ(world.orders_of[MARKET_SUSPEND], 2);
 }
 
 // The memory of a suspended run stays on its node of 8000 MB.
