@@ -67,6 +67,15 @@ why_says() { cluster_as "$1" smarket why "$2" 2>/dev/null | grep -q "$3"; }
   cluster_wait_state RUNNING "$blocker"
   submit games -n 1 -t 1 --wrap "sleep 1"
   cluster_wait 20 why_says games "$JOB" "you get about 20 % of the CPUs now; it is the 1st of 1 waiting"
+  # By the interval too: 10/30 against 40/3000 are 96.2 %, 10/10,000 against 40/4,000 are 9.1 %.
+  fund daemon --set-interval=50:00 main >/dev/null
+  fund games --set-interval=0:30 main >/dev/null
+  cluster_wait 20 why_says games "$JOB" "you get about 96 % of the CPUs now"
+  fund daemon --set-interval=1:06:40 main >/dev/null
+  fund games --set-interval=2:46:40 main >/dev/null
+  cluster_wait 20 why_says games "$JOB" "you get about 9 % of the CPUs now"
+  fund daemon --set-interval=1:00:00 main >/dev/null
+  fund games --set-interval=1:00:00 main >/dev/null
   smarket --json prices -p main >"$CLUSTER_DIR/run/prices"
   grep -q '"capacity": 16' "$CLUSTER_DIR/run/prices"
   grep -q '"pots": 2' "$CLUSTER_DIR/run/prices"
@@ -74,6 +83,16 @@ why_says() { cluster_as "$1" smarket why "$2" 2>/dev/null | grep -q "$3"; }
   scancel "$blocker"
   wait_settled "$blocker"
   wait_settled "$JOB"
+}
+
+@test "what others see of a job tells no budget, no bill and no balance" {
+  local seen
+  submit games -n 1 -t 1 --budget=7.31 --wrap "sleep 1"
+  seen=$(cluster_as daemon scontrol show job "$JOB" -o && cluster_as daemon squeue -h -j "$JOB" -O 'Comment:200,admin_comment:200,Reason:200')
+  [[ $seen == *JobId="$JOB"* && $seen != *7.31* ]]
+  wait_settled "$JOB"
+  seen=$(cluster_as daemon scontrol show job "$JOB" -o)
+  [[ $seen == *JobState=COMPLETED* && $seen != *7.31* && $seen != *charged* ]] || { echo "$seen" && return 1; }
 }
 
 @test "refusals name what is allowed, and move nothing" {

@@ -47,7 +47,7 @@ setup() { cluster_adopt; }
 all_that_slurm_tells() {
   scontrol -d show job "$1"
   squeue --json
-  squeue -h -j "$1" -O 'Comment:200,AdminComment:200,Reason:200'
+  squeue -h -j "$1" -O 'Comment:200,admin_comment:200,Reason:200'
   sacct -X -n -P -j "$1" -o AdminComment,Comment,SystemComment
 }
 
