@@ -22,7 +22,7 @@ levels_play() {
   open_account physics 1000000 "${users[@]}"
   begin=$((EPOCHSECONDS + 2))
   while read -r at cpus budget after; do
-    sleep "$(awk -v b="$begin" -v at="$at" -v now="$EPOCHREALTIME" 'BEGIN { d = b + at - now; print d > 0 ? d : 0 }')"
+    sleep "$(awk -v b="$begin" -v at="$at" -v now="$EPOCHREALTIME" 'BEGIN { d = b + at - now; print (d > 0 ? d : 0) }')"
     number=$((number + 1))
     job=$(cluster_as "${users[number % 5]}" sbatch --parsable -o /dev/null -A physics -n "$cpus" -t 1 --budget="$budget" \
       --deadline="$(date -d "@$((EPOCHSECONDS + after))" +%Y-%m-%dT%H:%M:%S)" --wrap 'exec sleep 30' 2>>"$mine/said" </dev/null) || job=-
