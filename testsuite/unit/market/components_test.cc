@@ -260,18 +260,33 @@ struct ResoldComponents : Components {
             "prices = { floor = \"0.1\"; cap = \"0.6\"; fixed = \"0.6\"; };\n") {}
 };
 
-// Slurm starts none without the other. So who holds the small one keeps the large one from its start.
-TEST_F(ResoldComponents, WhoHoldsOneGivesAllBack) {
-  std::vector<Ask> asks{component("50", 48, 60), component("50", 1, 60)};
-  for (Ask& ask : asks) ask.begin = world.now + 600;
-  const auto ids = world.run_together(asks);
-  ASSERT_EQ(ids.size(), 2u);
-  pass(30);
-  EXPECT_EQ(liens().to_string(), "29.40") << "49 × 0.60";
-  world.job(ids[1]).hold_by_owner();
-  pass(700);
-  EXPECT_EQ(world.job(ids[0]).state, MARKET_JOB_PENDING);
-  EXPECT_EQ(liens().to_string(), "24.50") << "49 × 0.50, until it is sold again";
+// Slurm starts none without the other. So who holds the small one, or sends it after a job or into a
+// reservation that is not the market's, keeps the large one from its start.
+TEST_F(ResoldComponents, WhoKeepsOneBackGivesAllBack) {
+  for (const bool by_hold : {true, false}) {
+    SCOPED_TRACE(by_hold ? "held" : "waits for its own");
+    std::vector<Ask> asks{component("50", 48, 60), component("50", 1, 60)};
+    for (Ask& ask : asks) ask.begin = world.now + 600;
+    const auto ids = world.run_together(asks);
+    ASSERT_EQ(ids.size(), 2u);
+    pass(30);
+    const Money before = liens() - *Money::parse("29.40");  // 49 × 0.60
+    if (by_hold) {
+      world.job(ids[1]).hold_by_owner();
+    } else {
+      world.job(ids[1]).dependent = true;
+    }
+    pass(700);
+    EXPECT_EQ(world.job(ids[0]).state, MARKET_JOB_PENDING);
+    EXPECT_EQ((liens() - before).to_string(), "24.50") << "49 × 0.50, until it is sold again";
+    for (const std::uint32_t id : ids) {
+      EXPECT_TRUE(read_note(world.job(id).note)->missed) << "not the cluster's lateness";
+      world.end(world.job(id), MARKET_JOB_CANCELLED);
+    }
+    pass(7200);
+    EXPECT_EQ(liens(), Money());
+    world.expect_balanced();
+  }
 }
 
 // What the market lets go is what it held itself.
