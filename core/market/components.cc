@@ -114,10 +114,12 @@ void keep_told(const Components& components, Together& found) {
   }
 }
 
+// The parts of those that are left, and never more than was bid for all: before the first pass a note
+// tells what its component was to have when nobody knew what would follow, the first one's all.
 Money budget_of(const Components& components) {
-  Money budget;
-  for (const Job* job : components) budget += job->agreed.bid.worth.budget.value_or(Money());
-  return budget;
+  Money parts;
+  for (const Job* job : components) parts += job->agreed.bid.worth.budget.value_or(Money());
+  return std::min(parts, components.front()->component->budget.value_or(parts));
 }
 
 bool can_pay(const Site& site, const Components& components, const Together& found) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Heterogeneous jobs (sbatch --budget=… a : b): one price, one start, all components or none.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kSettings =
-    "mechanism = \"first_fit\";\nprices = { floor = \"0.6\"; cap = \"0.6\"; fixed = \"0.6\"; };\n";
+/// `price`: credits for a CPU-hour.
+std::string settings_with(const std::string& price) {
+  return fmt::format(
+      "mechanism = \"first_fit\";\n"
+      "prices = {{ floor = \"{0}\"; cap = \"{0}\"; fixed = \"{0}\"; }};\n",
+      price);
+}
 
 Ask component(const char* budget, std::uint32_t cpus, std::uint32_t minutes) {
   Ask ask;
@@ -27,7 +33,7 @@ Ask component(const char* budget, std::uint32_t cpus, std::uint32_t minutes) {
 
 /// 64 CPUs on four nodes; one for an hour costs 0.60, so one for a minute 0.01.
 struct Components : ::testing::Test {
-  explicit Components(const char* settings = kSettings) : world(settings, 4, 16) {
+  explicit Components(const std::string& settings = settings_with("0.6")) : world(settings, 4, 16) {
     (void)world.books().deposit("physics", *Money::parse("100"), "", world.now);
     world.sync();
   }
@@ -199,6 +205,33 @@ TEST_F(Components, StartByTheLastNoteAfterACrash) {
   EXPECT_EQ(start_of(ids[0]), start_of(ids[1]));
   EXPECT_EQ(read_note(world.job(ids[0]).note)->end, start_of(ids[1]) + 60 + 60);
   EXPECT_EQ(read_note(world.job(ids[1]).note)->end, start_of(ids[1]) + 120 + 60);
+}
+
+// Killed before any pass: the first one's note tells all of the budget as its own, and the second
+// one's its price beside that. At 0.90 both cost 0.48, at 0.75 0.40.
+TEST_F(Components, ACrashBeforeAnyPassLeavesOneBudgetForAll) {
+  const auto ids = bid("0.47", world.now + 600);
+  EXPECT_EQ(read_note(world.job(ids[0]).note)->budget, "0.47");
+  EXPECT_EQ(read_note(world.job(ids[1]).note)->budget, "0.16");
+  for (const std::uint32_t id : ids)
+    EXPECT_EQ(read_note(world.job(id).note)->budget_of_all->to_string(), "0.47");
+  world.configure(settings_with("0.9"), true);
+  world.job(ids[1]).hold_by_owner();
+  pass(700);
+  EXPECT_TRUE(read_note(world.job(ids[0]).note)->missed);
+  world.job(ids[1]).held = false;
+  pass(200);
+  for (const std::uint32_t id : ids) {
+    EXPECT_EQ(world.job(id).state, MARKET_JOB_PENDING);
+    EXPECT_EQ(world.job(id).state_desc, "Outbid");
+  }
+  EXPECT_EQ(liens(), Money());
+  world.configure(settings_with("0.75"), false);
+  pass(300);
+  for (const std::uint32_t id : ids) EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(charged(), "0.40");
+  EXPECT_EQ(read_note(world.job(ids[0]).note)->budget, "0.27") << "what the second one leaves";
+  world.expect_balanced();
 }
 
 TEST_F(Components, MoveTogetherWhenOneLosesItsPlace) {
