@@ -147,13 +147,15 @@ void share_agreed_budget(const Components& components, Money budget) {
 void accept(Site& site, Job& job, Choice choice, Time now) {
   const Exchange& exchange = site.exchange_of(job);
   const Request& request = job.agreed.bid.request;
+  // Who lets a start pass does not get time to think again.
+  const Time accepted = job.agreed.terms.accepted != 0 ? job.agreed.terms.accepted : now;
   job.agreed.terms = Terms{choice.price,
                            choice.start,
                            choice.start + request.duration + exchange.settings.start_slack,
                            std::string(exchange.rule()),
                            choice.ex_post,
                            record_of(exchange, request, now),
-                           now,
+                           accepted,
                            now};
   job.agreed.counted = false;
   job.agreed.told = true;

@@ -322,6 +322,30 @@ TEST_F(ResoldComponents, WhoKeepsOneBackGivesAllBack) {
   }
 }
 
+// Nor does he get a new time of grace when they are bought anew, in which a place costs nothing.
+TEST_F(ResoldComponents, AMissedStartBringsNoNewGrace) {
+  std::vector<Ask> asks{component("50", 16, 60), component("50", 1, 60)};
+  for (Ask& ask : asks) ask.begin = world.now + 600;
+  const auto ids = world.run_together(asks);
+  pass(30);
+  const Time accepted = read_note(world.job(ids[0]).note)->accepted;
+  world.job(ids[1]).hold_by_owner();
+  pass(700);
+  world.scheduler = Scheduler::kNone;
+  world.job(ids[1]).held = false;
+  pass(2);
+  for (const std::uint32_t id : ids) {
+    const auto note = read_note(world.job(id).note);
+    ASSERT_FALSE(note->missed);
+    EXPECT_EQ(note->accepted, accepted);
+    EXPECT_GT(note->bought, accepted + 600);
+    world.end(world.job(id), MARKET_JOB_CANCELLED);
+    EXPECT_GT(read_note(world.job(id).note)->rest, Money()) << "it waits for its resale";
+  }
+  pass(7200);
+  world.expect_balanced();
+}
+
 // What the market lets go is what it held itself.
 TEST_F(Components, AnOwnersHoldOutlivesTheirWait) {
   const auto ids = bid("1", world.now + 600);
