@@ -16,6 +16,24 @@ namespace {
 
 using Components = std::vector<Job*>;
 
+/// What one pass may search for all of them; who comes too late for it has the next one.
+class SearchesOfPass {
+ public:
+  bool any() const { return left_ > 0; }
+  /// Takes `searches` for each of `components`; false: there are none left.
+  bool take(std::size_t components, int searches) {
+    if (!any()) return false;
+    left_ -= static_cast<int>(components) * searches;
+    return true;
+  }
+
+ private:
+  int left_ = 64;
+};
+
+constexpr int kForPlaces = 1;
+constexpr int kForPrices = 8;  // a full quote
+
 template <class Is>
 bool any(const Components& components, Is is) {
   return std::any_of(components.begin(), components.end(),
@@ -175,11 +193,11 @@ void wait_on(const Components& components, Cause cause, Time now) {
   }
 }
 
-void buy_together(Site& site, const Components& components, Time now) {
+void buy_together(Site& site, const Components& components, SearchesOfPass& searches, Time now) {
   const bool is_later = any(components, [now](const Job& job) { return now < job.place.retry_at; });
   const bool is_hopeless =
       any(components, [](const Job& job) { return job.cause == Cause::kNotStarted; });
-  if (is_later || is_hopeless) return;
+  if (is_later || is_hopeless || !searches.take(components.size(), kForPrices)) return;
   auto found = cheapest_together(site, requests_of(components, now), now);
   if (!found) return wait_on(components, Cause::kResources, now);
   keep_told(components, *found);
@@ -193,7 +211,7 @@ void buy_together(Site& site, const Components& components, Time now) {
 
 /// Places with one start again, at the prices that were told: at the start that the last component
 /// was told, which was made for all of them, or as soon as there are some.
-void move_together(Site& site, const Components& components, Time now) {
+void move_together(Site& site, const Components& components, SearchesOfPass& searches, Time now) {
   const bool is_later = any(components, [now](const Job& job) { return now < job.place.retry_at; });
   Time from = now;
   bool retimes = false;
@@ -205,7 +223,7 @@ void move_together(Site& site, const Components& components, Time now) {
   }
   const bool keeps_waiting =
       any(components, [now](const Job& job) { return !job.seen.ready && job.seen.begin <= now; });
-  if (is_later || keeps_waiting) return;
+  if (is_later || keeps_waiting || !searches.take(components.size(), kForPlaces)) return;
   const Job& last = *components.back();
   const MarketSettings& settings = site.exchange_of(last).settings;
   const Terms told = last.agreed.terms;
@@ -228,21 +246,23 @@ void move_together(Site& site, const Components& components, Time now) {
 }  // namespace
 
 void Planner::keep_components_together(Time now) {
+  SearchesOfPass searches;
   for (const Components& components : pending_components(site_.jobs)) {
     share_missed_start(site_, components, now);
     const auto first_waiting = std::find_if(components.begin(), components.end(),
                                             [](const Job* job) { return waits(*job); });
     if (first_waiting != components.end()) {
       hold_all(site_, components, (*first_waiting)->cause, now);
-      buy_together(site_, components, now);
+      buy_together(site_, components, searches, now);
       continue;
     }
     if (any(components, [](const Job& job) { return job.place.missed; })) {
       if (any(components, [](const Job& job) { return !job.seen.ready; })) continue;
+      if (!searches.any()) continue;
       ask_anew(site_, components, now);
-      buy_together(site_, components, now);
+      buy_together(site_, components, searches, now);
     } else if (!are_together(components)) {
-      move_together(site_, components, now);
+      move_together(site_, components, searches, now);
     }
   }
 }

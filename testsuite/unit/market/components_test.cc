@@ -234,6 +234,33 @@ TEST_F(Components, ACrashBeforeAnyPassLeavesOneBudgetForAll) {
   world.expect_balanced();
 }
 
+// Searches in one pass have a limit for all: what it leaves is placed in those that follow.
+TEST_F(Components, OnePassMovesSomeOfThem) {
+  std::vector<std::uint32_t> firsts;
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Ask> asks{component("2", 1, 60), component("2", 1, 60)};
+    for (Ask& ask : asks) ask.begin = world.now + 600 + i / 8 * 4000;
+    firsts.push_back(world.run_together(asks).at(0));
+    if (i % 20 == 19) world.step();
+  }
+  world.step();
+  const auto seats_of = [&](std::uint32_t id) { return read_note(world.job(id).note)->seats; };
+  std::map<std::uint32_t, std::string> before;
+  for (const std::uint32_t id : firsts) before[id] = seats_of(id);
+  const auto moved = [&] {
+    return std::count_if(firsts.begin(), firsts.end(),
+                         [&](std::uint32_t id) { return seats_of(id) != before[id]; });
+  };
+  world.step();
+  ASSERT_EQ(moved(), 0);
+  world.node_up = {false, false, true, true};
+  world.tell_cluster();
+  world.step();
+  EXPECT_EQ(moved(), 32) << "64 searches, for two components each";
+  world.step();
+  EXPECT_EQ(moved(), 50);
+}
+
 TEST_F(Components, MoveTogetherWhenOneLosesItsPlace) {
   const auto ids = bid_ahead();
   const Time planned = start_of(ids[0]);
