@@ -512,6 +512,10 @@ static void a_job_comes_into_a_bought_reservation_where_the_market_lets_it(void*
   request.licenses = (char*)"matlab";
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
   request.licenses = NULL;
+  request.het_job_offset = 1;
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  assert_non_null(strstr(message, "market: a job in a reservation has no components"));
+  request.het_job_offset = NO_VAL;
   assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCOUNTING_POLICY);
   fakes.verdict_on_entry = MARKET_REJECTED;
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
@@ -522,26 +526,6 @@ static void a_job_comes_into_a_bought_reservation_where_the_market_lets_it(void*
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
   request.reservation = (char*)"market_r17x";
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
-}
-
-// The market keeps components of a job together, and those without a bid it does not know.
-static void no_component_comes_into_a_bought_reservation(void** state) {
-  (void)state;
-  request.reservation = (char*)"market_r17";
-  fakes.verdict_on_entry = MARKET_ACCEPTED;
-  for (uint32_t offset = 0; offset < 2; offset++) {
-    request.het_job_offset = offset;
-    assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
-    assert_string_equal(message,
-                        "market: a job in a reservation has no components: submit each as a job "
-                        "of its own");
-    xfree(message);
-  }
-  request.reservation = (char*)"mine";
-  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
-  request.reservation = (char*)"market_r17";
-  request.het_job_offset = NO_VAL;
-  assert_int_equal(submit("A=1"), SLURM_SUCCESS);
 }
 
 static void only_an_operator_submits_for_others(void** state) {
@@ -801,7 +785,6 @@ int run_job_submit_tests(void) {
       TEST(the_markets_reservations_are_not_for_asking),
       TEST(a_job_comes_into_a_bought_reservation_where_the_market_lets_it),
       TEST(a_job_of_a_bought_reservation_stays_in_it),
-      TEST(no_component_comes_into_a_bought_reservation),
       TEST(only_an_operator_submits_for_others),
       TEST(array_tasks_are_counted),
       TEST(changes_of_a_market_job_are_judged),
