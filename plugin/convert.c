@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/convert.h"
 
+#include "plugin/cluster.h"
 #include "plugin/note.h"
 #include "src/common/uid.h"
 
@@ -156,8 +157,16 @@ static void convert_allocs(const job_record_t* job, arena_t* arena, market_job_t
   out->allocs = allocs;
 }
 
+// Slurm starts such a job in that reservation alone, never in the place that was sold to it. Into a
+// magnetic one Slurm itself puts any job, while it tries to start it there.
+static bool names_other_reservation(const job_record_t* job) {
+  return job->resv_name && job->resv_name[0] && !(job->bit_flags & JOB_MAGNETIC) &&
+         !cluster_is_market_reservation(job->resv_name);
+}
+
 // Whether what the job waits for is of its owner's making: a dependency, a limit of the association
-// or QOS, licenses. Such a wait may not count as the cluster being late.
+// or QOS, licenses, a reservation that is not the market's. Such a wait may not count as the cluster
+// being late.
 static bool waits_for_its_own(const job_record_t* job) {
   const char* reason;
 
@@ -166,6 +175,7 @@ static bool waits_for_its_own(const job_record_t* job) {
       list_count(job->details->depend_list))
     return true;
   if (!IS_JOB_PENDING(job)) return false;
+  if (names_other_reservation(job)) return true;
   reason = compat_reason_text(job->state_reason);
   return !xstrcmp(reason, "Licenses") || !xstrncmp(reason, "Assoc", 5) ||
          !xstrncmp(reason, "QOS", 3);

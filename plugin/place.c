@@ -31,6 +31,11 @@ int place_enter(job_desc_msg_t* request, uint32_t owner, bool bids, char** messa
     message_add(message, "market: jobs in a reservation carry no bid: it is paid for");
     return ESLURM_ACCOUNTING_POLICY;
   }
+  // Slurm would start none of the others without it, and they may be bids with starts of their own.
+  if (request->het_job_offset != NO_VAL)
+    return refuse(
+        "market: a job in a reservation has no components: submit each as a job of its own",
+        message);
   if (asks_for_licenses(request)) return refuse_licenses(message);
   if (request->time_limit != NO_VAL) entry.time_limit_min = request->time_limit;
   if (request->begin_time != (time_t)NO_VAL) entry.begin = request->begin_time;

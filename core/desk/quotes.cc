@@ -56,6 +56,13 @@ SizeOptions size_of(const Json& ask) {
   return size;
 }
 
+/// The least price there; contracts may be sold for nothing.
+std::string floor_text(const MarketSettings& settings) {
+  const bool is_contracts = settings.mechanism == "contracts";
+  const bool has_none = is_contracts && settings.contracts.floor == ContractFloor::kNone;
+  return has_none ? "none" : short_number(settings.floor_price);
+}
+
 bool names_memory(const SizeOptions& size) {
   return size.mem_per_node_mb > 0 || size.mem_per_cpu_mb > 0 || size.all_memory;
 }
@@ -237,7 +244,7 @@ Json Desk::quote_table(const Request& request, Time deadline, const std::string&
               {"hours", hours},
               {"time_limit_s", request.duration},
               {"horizon_s", settings.horizon},
-              {"floor", short_number(settings.floor_price)},
+              {"floor", floor_text(settings)},
               {"cap", short_number(settings.cap_price)}};
   if (deadline != 0) answer["deadline"] = deadline;
   if (!markup.empty()) answer["markup"] = markup;
@@ -288,7 +295,7 @@ Json Desk::prices_in(const std::string& named_partition, Time now) {
   Json answer{{"ok", true},
               {"rows", Json::array()},
               {"rule", exchange.rule()},
-              {"floor", short_number(settings.floor_price)},
+              {"floor", floor_text(settings)},
               {"cap", short_number(settings.cap_price)}};
   if (!exchange.promises()) {
     answer["live"] = live_bids_of(exchange);

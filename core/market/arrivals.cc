@@ -54,6 +54,7 @@ void Confirmation::take_task(Job& job, Provisional& provisional) {
   job.agreed.texts = provisional.texts;
   job.agreed.bid_made = provisional.made;
   job.agreed.user_held = provisional.user_held;
+  if (job.component && provisional.component) job.component->budget = provisional.component->budget;
   job.agreed.list = provisional.list;
   job.agreed.reserved = provisional.reserved;
   job.agreed.terms = task->terms;

@@ -168,6 +168,7 @@ Answer Admission::accept_component(const Draft& draft, Provisional made, Provisi
   told.texts = made.texts;
   Note note = note_of_acceptance(told, made, now);
   note.price = made.tasks.front().terms.price;
+  note.budget_of_all = made.component->budget;
   Answer answer;
   answer.verdict = MARKET_ACCEPTED;
   answer.note = write_note(note);

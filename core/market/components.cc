@@ -16,6 +16,24 @@ namespace {
 
 using Components = std::vector<Job*>;
 
+/// What one pass may search for all of them; who comes too late for it has the next one.
+class SearchesOfPass {
+ public:
+  bool any() const { return left_ > 0; }
+  /// Takes `searches` for each of `components`; false: there are none left.
+  bool take(std::size_t components, int searches) {
+    if (!any()) return false;
+    left_ -= static_cast<int>(components) * searches;
+    return true;
+  }
+
+ private:
+  int left_ = 64;
+};
+
+constexpr int kForPlaces = 1;
+constexpr int kForPrices = 8;  // a full quote
+
 template <class Is>
 bool any(const Components& components, Is is) {
   return std::any_of(components.begin(), components.end(),
@@ -114,10 +132,12 @@ void keep_told(const Components& components, Together& found) {
   }
 }
 
+// The parts of those that are left, and never more than was bid for all: before the first pass a note
+// tells what its component was to have when nobody knew what would follow, the first one's all.
 Money budget_of(const Components& components) {
-  Money budget;
-  for (const Job* job : components) budget += job->agreed.bid.worth.budget.value_or(Money());
-  return budget;
+  Money parts;
+  for (const Job* job : components) parts += job->agreed.bid.worth.budget.value_or(Money());
+  return std::min(parts, components.front()->component->budget.value_or(parts));
 }
 
 bool can_pay(const Site& site, const Components& components, const Together& found) {
@@ -145,13 +165,15 @@ void share_agreed_budget(const Components& components, Money budget) {
 void accept(Site& site, Job& job, Choice choice, Time now) {
   const Exchange& exchange = site.exchange_of(job);
   const Request& request = job.agreed.bid.request;
+  // Who lets a start pass does not get time to think again.
+  const Time accepted = job.agreed.terms.accepted != 0 ? job.agreed.terms.accepted : now;
   job.agreed.terms = Terms{choice.price,
                            choice.start,
                            choice.start + request.duration + exchange.settings.start_slack,
                            std::string(exchange.rule()),
                            choice.ex_post,
                            record_of(exchange, request, now),
-                           now,
+                           accepted,
                            now};
   job.agreed.counted = false;
   job.agreed.told = true;
@@ -171,11 +193,11 @@ void wait_on(const Components& components, Cause cause, Time now) {
   }
 }
 
-void buy_together(Site& site, const Components& components, Time now) {
+void buy_together(Site& site, const Components& components, SearchesOfPass& searches, Time now) {
   const bool is_later = any(components, [now](const Job& job) { return now < job.place.retry_at; });
   const bool is_hopeless =
       any(components, [](const Job& job) { return job.cause == Cause::kNotStarted; });
-  if (is_later || is_hopeless) return;
+  if (is_later || is_hopeless || !searches.take(components.size(), kForPrices)) return;
   auto found = cheapest_together(site, requests_of(components, now), now);
   if (!found) return wait_on(components, Cause::kResources, now);
   keep_told(components, *found);
@@ -189,7 +211,7 @@ void buy_together(Site& site, const Components& components, Time now) {
 
 /// Places with one start again, at the prices that were told: at the start that the last component
 /// was told, which was made for all of them, or as soon as there are some.
-void move_together(Site& site, const Components& components, Time now) {
+void move_together(Site& site, const Components& components, SearchesOfPass& searches, Time now) {
   const bool is_later = any(components, [now](const Job& job) { return now < job.place.retry_at; });
   Time from = now;
   bool retimes = false;
@@ -201,7 +223,7 @@ void move_together(Site& site, const Components& components, Time now) {
   }
   const bool keeps_waiting =
       any(components, [now](const Job& job) { return !job.seen.ready && job.seen.begin <= now; });
-  if (is_later || keeps_waiting) return;
+  if (is_later || keeps_waiting || !searches.take(components.size(), kForPlaces)) return;
   const Job& last = *components.back();
   const MarketSettings& settings = site.exchange_of(last).settings;
   const Terms told = last.agreed.terms;
@@ -224,21 +246,23 @@ void move_together(Site& site, const Components& components, Time now) {
 }  // namespace
 
 void Planner::keep_components_together(Time now) {
+  SearchesOfPass searches;
   for (const Components& components : pending_components(site_.jobs)) {
     share_missed_start(site_, components, now);
     const auto first_waiting = std::find_if(components.begin(), components.end(),
                                             [](const Job* job) { return waits(*job); });
     if (first_waiting != components.end()) {
       hold_all(site_, components, (*first_waiting)->cause, now);
-      buy_together(site_, components, now);
+      buy_together(site_, components, searches, now);
       continue;
     }
     if (any(components, [](const Job& job) { return job.place.missed; })) {
       if (any(components, [](const Job& job) { return !job.seen.ready; })) continue;
+      if (!searches.any()) continue;
       ask_anew(site_, components, now);
-      buy_together(site_, components, now);
+      buy_together(site_, components, searches, now);
     } else if (!are_together(components)) {
-      move_together(site_, components, now);
+      move_together(site_, components, searches, now);
     }
   }
 }

@@ -43,6 +43,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.kept_back = job.auction.kept_back;
   note.wish = job.auction.wish;
   note.budget = job.agreed.texts.budget;
+  if (job.component) note.budget_of_all = job.component->budget;
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;
@@ -136,6 +137,7 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   job.agreed.bid.request.job_class = note.job_class;
   job.agreed.texts = {note.budget,    note.value, note.quote,   note.rate_text,   note.workload,
                       note.malleable, note.work,  note.utility, note.array_budget};
+  if (job.component) job.component->budget = note.budget_of_all;
   job.agreed.list = note.list;
   job.agreed.reserved = note.reserved;
   job.run.sized = note.sized;

@@ -31,7 +31,9 @@ std::string explain_dependency(const Job& job, std::string& code) {
                    "will never start: what it depends on can never be satisfied; scancel {} "
                    "ends it, scontrol update JobId={} Dependency= lets it go on",
                    job.id, job.id)
-             : "waits for a job it depends on, or for a limit of its account or licenses";
+             : "waits for a job it depends on, a limit of its account, licenses, or the "
+               "reservation "
+               "that it names";
 }
 
 // The partition takes no starts: Slurm's own doing, not a bid's.

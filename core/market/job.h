@@ -106,8 +106,9 @@ struct Reserved {
 
 /// Which component of a heterogeneous job a job is.
 struct Component {
-  std::uint32_t of = 0;     ///< the number of the first component
-  std::uint32_t index = 0;  ///< from 0
+  std::uint32_t of = 0;           ///< the number of the first component
+  std::uint32_t index = 0;        ///< from 0
+  std::optional<Money> budget{};  ///< bid for all of them; none: its note is of an older version
 };
 
 /// The texts of a bid, as they go into the job's note.

@@ -161,6 +161,7 @@ std::string write_note(const Note& note) {
     inner.add_number("rest_until", note.rest_until);
   }
   if (!note.budget.empty()) inner.add("budget", note.budget);
+  if (note.budget_of_all) inner.add("budget_of_all", note.budget_of_all->to_string());
   if (!note.rate_text.empty()) inner.add("budget_rate", note.rate_text);
   if (!note.value.empty()) inner.add("value", note.value);
   if (!note.quote.empty()) inner.add("quote", note.quote);
@@ -249,6 +250,7 @@ std::optional<Note> read_note(std::string_view text) {
   note.account = text_of(inner, "account");
   note.rule = text_of(inner, "rule");
   note.budget = text_of(inner, "budget");
+  note.budget_of_all = money_at(inner, "budget_of_all");
   note.rate_text = text_of(inner, "budget_rate");
   note.value = text_of(inner, "value");
   note.quote = text_of(inner, "quote");

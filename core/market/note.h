@@ -58,6 +58,7 @@ struct Note {
   std::string job_class;                 ///< of contracts
   std::string work;                      ///< units of a recurrent job that `budget` is for
   std::string utility;                   ///< of abacus
+  std::optional<Money> budget_of_all;    ///< of a component: for all; `budget` is its part
   std::string array_budget;              ///< of an array that is one bid; `budget` of its tasks
   std::uint32_t array_tasks = 0, array_returned = 0, array_lost = 0;  ///< as in ArrayBid
   std::uint32_t array_limit = 0;

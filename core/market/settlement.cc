@@ -96,6 +96,7 @@ std::string settled_note(const Job& job, bool observed, const Bill& bill) {
   note.end = job.agreed.terms.promised_end;
   note.submitted = job.agreed.bid_made;
   note.budget = job.agreed.texts.budget;
+  if (job.component) note.budget_of_all = job.component->budget;
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;

@@ -20,7 +20,9 @@ struct Together {
 
 /// The start in the windows of all requests at which their prices have the least sum, of those with
 /// places for all; each is priced as bought after those before it (ERA, section 3.1: a request is a
-/// list of requests that are all needed). Nothing is booked. Nothing where there is none.
+/// list of requests that are all needed). Of the starts with places only a few are priced, those
+/// first at which one request for all would cost least. Nothing is booked. Nothing where there
+/// is none.
 std::optional<Together> cheapest_together(Site& site, const std::vector<Request>& requests,
                                           Time now);
 /// The first start in [from, until] with places for all, at no price, whatever their windows.

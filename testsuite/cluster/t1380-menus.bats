@@ -14,6 +14,7 @@ setup_file() {
   cluster_set contracts.epoch 1-0
   cluster_set planning.slot 0:10
   cluster_set planning.start_slack 0:05
+  cluster_set planning.quote_hold 1:00
   cluster_start
   open_account physics 100000 games,nobody
   # Half of all bids of the past have a second beyond their limit, half six minutes; three minutes are sold as a whole,
@@ -32,12 +33,12 @@ setup_file() {
 }
 
 # Half of all draws have more replicas that want a place before what is sold than surrogates that get one: only then that
-# place costs something. find_seed: takes a seed of such a draw.
+# place costs something. find_seed [ARGUMENT…]: takes a seed of such a draw, for a menu with these options.
 find_seed() {
   local seed
   for seed in $(seq 30); do
     cluster_reset seed "seed $seed"
-    menu games --rows=100
+    menu games --rows=100 "$@"
     [[ $(ask '.rows | length') -lt 2 ]] || return 0
   done
   echo "$MENU" && return 1
@@ -80,14 +81,21 @@ name() { ask '.menu'; }
   head -c 4 "$CLUSTER_DIR/run/menu.svg" | grep -q '<svg'
 }
 
-@test "all see the same menu, however often they ask" {
-  local first
-  menu games --rows=100
-  first=$(ask '[.rows[].price]')
+@test "all see the same menu, however often and when they ask; none is taken when it is good no more" {
+  local first quote user before
+  before=$(liens physics)
   menu nobody --rows=100
-  [[ $(ask '[.rows[].price]') == "$first" ]]
+  first=$(ask '[.rows[].price]')
   for _ in 1 2 3; do menu games --rows=100; done
   [[ $(ask '[.rows[].price]') == "$first" ]]
+  quote=$(name):$(ask '.rows | length')
+  sleep 70 # a menu is good for a minute
+  refused "menu ${quote%:*} "*"ask again with smarket menu" games -A physics -n 1 -t 1 --quote="$quote" --wrap true
+  [[ $(liens physics) -eq $before ]]
+  for user in nobody games; do
+    menu "$user" --rows=100
+    [[ $(ask '[.rows[].price]') == "$first" ]] || { echo "$first, then $MENU" && return 1; }
+  done
 }
 
 # Types are slacks beyond the time limit and credits for a billing-hour, so the first place of all is one contract for all.
@@ -150,21 +158,54 @@ name() { ask '.menu'; }
   accepted games -A physics -n 1 -t 1 --quote="$(name):$(ask '.rows | length')" --wrap true
 }
 
-@test "late through no fault of its own costs less, and a crash changes nothing" {
-  find_seed
-  local price
+# Sigmoids of the past, for a minute as for an hour: all of their value to half a minute beyond the time limit, none of it after
+# two and a half to three minutes.
+learn_sigmoids() {
+  local i now
+  now=$(date +%s)
+  for i in $(seq 60); do
+    echo "insert into bid (id, submitted, earliest, deadline, duration, tres, value, class, falls, zero, partition, account, uid, accepted, price, mechanism, cluster)
+      values ('sigmoid:$i', $((now - 7200 - i)), $((now - 7200 - i)), $((now - 3600)), 3600, 'cpu=64', $((i * 60)), 'curve', $((3600 + i % 2 * 30)), $((3750 + i % 2 * 30)), 'main', 'physics', 1, 1, 0, 'contracts/3', 'market');"
+  done | sqlite3 -cmd '.timeout 5000' "$CLUSTER_DIR/ledger/market.db"
+  cluster_set contracts.classes '( { name = "plain"; shape = "hard_deadline"; }, { name = "curve"; shape = "sigmoid"; } )'
+}
+
+# What the job with that quote was promised, from its note in Slurm's own state: "sigmoid COMPLETION START MAX DROP ZERO".
+contract_of() {
+  grep -aoP 'MARKET_NOTE=\K\{"market":.*?\}\}' "$CLUSTER_DIR/state/job_state" |
+    jq -r --arg quote "$1" '.market | select(.quote == $quote) | .ex_post'
+}
+
+# adjusted CONTRACT START QUOTED: the share that the sigmoid, 99 % of its maximum at its drop and 1 % at its zero, leaves of the
+# price of a run that started then (equation 2), and the micro-credits.
+adjusted() {
+  jq -nr --arg contract "$1" --argjson start "$2" --argjson quoted "$3" '
+    ($contract | split(" ") | map(tonumber? // .)) as [$shape, $done, $promised, $max, $drop, $zero]
+    | def value(t): $max / (1 + (2 * (99 | log) / ($zero - $drop) * (t - ($drop + $zero) / 2) | exp));
+    (value($done + $start - $promised) / value($done)) as $share
+    | if $shape == "sigmoid" then "\($share) \($quoted * $share | round)" else "no sigmoid" end'
+}
+
+@test "late through no fault of its own costs what is left of its contract's worth, and a crash changes nothing" {
+  learn_sigmoids
+  find_seed --class=curve
+  local price contract share charged
   price=$(ask '.rows[0].price')
-  echo "$MENU"
-  [[ $(micro "$price") -gt 0 ]]
-  accepted games -A physics -n 1 -t 1 --quote="$(name):1" --wrap 'sleep 1'
+  [[ $(ask .class) == curve && $(micro "$price") -gt 0 ]] || { echo "$MENU" && return 1; }
+  accepted games -A physics -n 1 -t 1 --class=curve --quote="$(name):1" --wrap 'sleep 1'
   scontrol update NodeName="n[1-$CLUSTER_NODES]" State=DRAIN Reason=test
   cluster_state_saved
+  contract=$(contract_of "$(name):1")
   cluster_restart_slurmctld KILL
-  sleep 60
+  sleep 30
   scontrol update NodeName="n[1-$CLUSTER_NODES]" State=RESUME
   wait_settled "$JOB" 0 120
+  read -r share charged <<<"$(adjusted "$contract" "$(field "$JOB" 0 start)" "$(micro "$price")")"
+  echo "$contract: $share of $price are $charged; $(segment "$JOB"), $(field "$JOB" 0 note)"
   [[ $(field "$JOB" 0 state) == COMPLETED && $(field "$JOB" 0 quoted) -eq $(micro "$price") ]]
-  [[ $(field "$JOB" 0 charged) -lt $(micro "$price") && $(field "$JOB" 0 note) == "ex post × "* ]]
+  [[ $(jq -n "$share > 0 and $share < 1") == true && $charged -lt $(micro "$price") && $charged -gt 0 ]]
+  [[ $(($(field "$JOB" 0 charged) - charged)) =~ ^(-1|0|1)$ ]]
+  [[ $(field "$JOB" 0 note) == "ex post × $(printf %.3f "$share")"* ]]
 }
 
 @test "the books balance" {

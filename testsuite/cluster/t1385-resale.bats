@@ -30,6 +30,14 @@ has_rest() { [[ $(rests "$1") -eq 1 ]]; }
 has_two_rests() { [[ $(rests "$1") -eq 2 ]]; }
 rest_is_over() { [[ $(rest "$1" status) == settled ]]; }
 
+# near AMOUNT AMOUNT: but for a micro-credit of rounding.
+near() {
+  local more=$(($1 - $2))
+  [ "${more#-}" -le 1 ] || { echo "$1 is not $2" >&2 && return 1; }
+}
+
+available() { micro "$(cluster_as games smarket --json balance | jq -r '.accounts[] | select(.account == "physics") | .available')"; }
+
 # The bid can no longer be taken back for nothing.
 past_grace() { sleep 6; }
 
@@ -44,7 +52,7 @@ past_grace() { sleep 6; }
   # 2 CPUs: 4 for the minute, of it 2 above the floor.
   [ "$(field "$job" 0 charged)" -eq $(((4000000 * ran + 30) / 60)) ]
   has_rest "$job"
-  [ $(($(rest "$job" quoted) - 2000000 * (60 - ran) / 60)) -le 1 ]
+  near "$(rest "$job" quoted)" $((2000000 * (60 - ran) / 60))
   [[ $(cluster_as games sbill -n -P -j "$job" --format=State,Note) == *"resale of the rest: "*" pending until "* ]]
   cluster_wait 90 rest_is_over "$job"
   [ "$(rest "$job" charged)" -eq "$(rest "$job" quoted)" ]
@@ -106,15 +114,20 @@ past_grace() { sleep 6; }
   [ "$status" -ne 0 ]
 }
 
-@test "a held quote is taken by sbatch" {
+@test "a held quote sets its price aside, one for each user, and is taken by sbatch" {
   local quote before
-  before=$(liens physics)
+  before=$(available)
   quote=$(cluster_as games smarket --json quote --hold -A physics -n 1 -t 1 | jq -r .quote)
   [[ $quote =~ ^[0-9a-f]{4}$ ]]
+  # In memory only: the ledger has its lien once a job has taken it.
+  [ "$(available)" -eq $((before - 2000000)) ]
   run cluster_as games smarket quote --hold -A physics -n 1 -t 1
-  [ "$status" -ne 0 ]
-  accepted games -A physics -n 1 -t 1 --quote="$quote" --wrap true
+  [[ $status -ne 0 && $output == *"quote $quote is held for you until "*": use it first (sbatch --quote=$quote "* ]] || { echo "$output" && return 1; }
+  [ "$(available)" -eq $((before - 2000000)) ]
+  accepted games -A physics -n 1 -t 1 --quote="$quote" --wrap "sleep 5"
   [[ $SAID == *"accepted for 2.00"*"quote $quote"* ]]
+  cluster_wait 10 eval "[[ \$(segment $JOB) == 'open|'*'|2000000|'* ]]"
+  [ "$(available)" -eq $((before - 2000000)) ]
   wait_settled "$JOB"
 }
 

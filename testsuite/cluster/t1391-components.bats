@@ -46,6 +46,18 @@ both_accepted() {
   }
 }
 
+# owes_what_it_ran JOB LIMIT: of the 0.16 for its whole time limit, in seconds; nothing of a price is above the floor here, so
+# what it did not use costs nothing.
+owes_what_it_ran() {
+  local ran
+  ran=$(field "$1" 0 elapsed)
+  [[ $ran -gt 0 && $ran -le $2 ]]
+  [[ $(field "$1" 0 charged) -eq $(((160000 * ran + $2 / 2) / $2)) && $(field "$1" 0 refunded) -eq 0 ]] || {
+    echo "job $1: $(segment "$1")" >&2
+    return 1
+  }
+}
+
 @test "a budget that is too small by a cent: no job, no lien" {
   both 0.31 true
   [[ $STATUS -ne 0 && -z $JOB && $SAID == *"market: needs 0.32 for 2 components, budget is 0.31"* ]] || { echo "$SAID" && return 1; }
@@ -63,6 +75,8 @@ both_accepted() {
   started_together
   [ "$(field "$JOB" 0 quoted)" -eq 160000 ]
   [ "$(field "$(component 1)" 0 quoted)" -eq 160000 ]
+  owes_what_it_ran "$JOB" 60
+  owes_what_it_ran "$(component 1)" 120
   run cluster_as games sbill -j "$JOB" -P
   [[ $output == *"$JOB+0|"*"$JOB+1|"* ]] || { echo "$output" && return 1; }
   [ "$(cluster_as games sbill -j "$JOB" --json | jq '.jobs | length')" -eq 2 ]
@@ -104,18 +118,23 @@ both_accepted() {
   cluster_wait 20 liens_are physics 0
 }
 
-@test "they start together after a kill, and one that fails owes its part alone" {
+# Of a batch script that fails Slurm ends all components; so its owner ends one.
+@test "they start together after a kill, and one that ends early owes its part alone" {
   both_accepted 1 "sleep 10" now+20
   cluster_wait 10 liens_are physics 320000
   cluster_state_saved
   cluster_restart_slurmctld KILL
   cluster_wait 120 is_running "$(component 1)"
   is_running "$JOB"
-  sleep 2 # what ends in the second of its start has not run
-  scancel "$(component 1)"
+  cancel_at "$(component 1)" 2
   wait_settled "$(component 1)" 0 60
   wait_settled "$JOB" 0 120
   started_together
+  owes_what_it_ran "$JOB" 60
+  owes_what_it_ran "$(component 1)" 120
+  [ "$(field "$JOB" 0 state)" == COMPLETED ]
+  [ "$(field "$(component 1)" 0 state)" == CANCELLED ]
+  [ "$(field "$JOB" 0 elapsed)" -gt "$(field "$(component 1)" 0 elapsed)" ]
   cluster_wait 60 has_jobs 0
 }
 

@@ -330,6 +330,10 @@ size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const
   (void)now;
   atomic_store(&fakes.jobs_in_pass, (int)job_count);
   if (job_count > 0) atomic_store(&fakes.state_in_pass, jobs[0].state);
+  unsigned waiting_for_own = 0;
+  for (size_t i = 0; i < job_count && i < 32; i++)
+    waiting_for_own |= (unsigned)jobs[i].dependent << i;
+  atomic_store(&fakes.waiting_for_own, waiting_for_own);
   assert_int_equal(resv_count, 0);
   atomic_fetch_add(&fakes.passes, 1);
   *orders = &none;

@@ -26,6 +26,7 @@ typedef struct fakes {
   atomic_int preemptors_told;              // before the last pass
   market_preemptor_t preemptor;            // the first of them
   atomic_int jobs_in_pass, state_in_pass;  // of the last pass; the state of its first job
+  atomic_uint waiting_for_own;             // a bit for each job of the last pass
   int loaded, unloaded;                    // of the plugin behind ours
   const char* site_jobcomp;                // what market.conf names
   market_answer_t answer;                  // to the next submission

@@ -512,6 +512,10 @@ static void a_job_comes_into_a_bought_reservation_where_the_market_lets_it(void*
   request.licenses = (char*)"matlab";
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
   request.licenses = NULL;
+  request.het_job_offset = 1;
+  assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);
+  assert_non_null(strstr(message, "market: a job in a reservation has no components"));
+  request.het_job_offset = NO_VAL;
   assert_int_equal(submit(OPTION "budget=1"), ESLURM_ACCOUNTING_POLICY);
   fakes.verdict_on_entry = MARKET_REJECTED;
   assert_int_equal(submit("A=1"), ESLURM_RESERVATION_ACCESS);

@@ -83,6 +83,47 @@ static void what_ended_is_seen_while_the_market_wants_it(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+// Slurm starts a job in the reservation that it names or not at all; in the market's own ones it is
+// where it belongs.
+static void who_names_another_reservation_waits_for_its_own(void** state) {
+  const struct {
+    const char* reservation;
+    uint64_t flags;
+    uint32_t state;
+    bool waits;
+  } cases[] = {
+      {NULL, 0, JOB_PENDING, false},        {"", 0, JOB_PENDING, false},
+      {"course", 0, JOB_PENDING, true},     {"course,maintenance", 0, JOB_PENDING, true},
+      {"marketing", 0, JOB_PENDING, true},  {"market_7", 0, JOB_PENDING, false},
+      {"market_r7", 0, JOB_PENDING, false}, {"course", JOB_MAGNETIC, JOB_PENDING, false},
+      {"course", 0, JOB_RUNNING, false},
+  };
+  enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+  job_record_t jobs[CASES] = {0};
+  unsigned expected = 0;
+
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  for (size_t i = 0; i < CASES; i++) {
+    jobs[i].job_id = i + 1;
+    jobs[i].job_state = cases[i].state;
+    jobs[i].resv_name = (char*)cases[i].reservation;
+    jobs[i].bit_flags = cases[i].flags;
+    jobs[i].spank_job_env = noted;
+    jobs[i].spank_job_env_size = 1;
+    list_append(job_list, &jobs[i]);
+    expected |= (unsigned)cases[i].waits << i;
+  }
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  call_fini(*state);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), CASES);
+  assert_int_equal(atomic_load(&fakes.waiting_for_own), expected);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 // A job that an older version accepted is the market's from the first pass on; what an operator
 // writes later is only a text.
 static void a_note_of_an_older_version_is_moved_once(void** state) {
@@ -178,6 +219,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(in_a_client_it_does_nothing_but_load_multifactor, start),
       cmocka_unit_test_setup(two_inits_start_one_market, start),
       cmocka_unit_test_setup(what_ended_is_seen_while_the_market_wants_it, start),
+      cmocka_unit_test_setup(who_names_another_reservation_waits_for_its_own, start),
       cmocka_unit_test_setup(a_note_of_an_older_version_is_moved_once, start),
       cmocka_unit_test_setup(the_jobs_that_preempt_others_are_told, start),
       cmocka_unit_test_setup(without_state_there_is_no_pass, start),

@@ -451,6 +451,8 @@ smarket: $DIR/run.sh:3: --frobnicate is not known here and not counted" ]
   [[ ${lines[3]} =~ ^later\ .*\ 38.91\ +0.3039\ +"cheapest within 7 days; add --deadline to start earlier"$ ]]
   [ "${lines[4]}" = "era/1: billing 64 (sum) × 02:00:00 = 128 billing-hours; total 38.91; floor 0.1, cap 0.6; you can pay up to 781.20 (physics), -3.12 would remain. Nothing was reserved." ]
   [ "$(smarket quote -n 64 --json | jq -r '.rows[1].price')" = 38.900001 ]
+  FAKE_SLURM_ANSWER=$(jq -c '.floor = "none"' <<<"$FAKE_SLURM_ANSWER") # of contracts
+  [[ $(smarket quote -n 64) == *"; floor none, cap 0.6; "* ]]
   FAKE_SLURM_ANSWER=$(jq -c '.deadline = 1795870800 | .rows[1].cheapest = "deadline"' <<<"$FAKE_SLURM_ANSWER")
   [[ $(smarket quote -n 64) == *"cheapest by "* && $(smarket quote -n 64) != *"add --deadline"* ]]
 }

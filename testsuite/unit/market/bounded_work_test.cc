@@ -119,6 +119,53 @@ INSTANTIATE_TEST_SUITE_P(Mechanisms, Fuzzed,
                          ::testing::Values("era", "contracts", "first_fit", "on_demand"),
                          [](const auto& each) { return std::string(each.param); });
 
+// Components are placed together anew whenever one more of them is shown: the prices of each at all
+// starts of the window once, and few more, however many starts have places and however dear what is
+// bought makes what follows, as it does with the bids of the past that era learns from here.
+TEST(BoundedWork, ComponentsArePricedExactlyAtFewStarts) {
+  constexpr std::uint64_t kWindow = 121;  // starts in three hours for an hour, a minute apart
+  for (const char* mechanism : {"era", "contracts", "first_fit", "on_demand"}) {
+    for (const std::uint64_t count : {1, 2, 8, 32}) {
+      World world(fmt::format("mechanism = \"{}\";\n", mechanism), 40, 4);
+      (void)world.books().deposit("physics", *Money::parse("100000"), "", world.now);
+      std::vector<ledger::Operation> past;
+      for (int i = 0; i < 300; ++i) {
+        const Time then = world.now - kDay + i * 240;
+        ledger::RecordBid record;
+        record.id = fmt::format("past:{}", i);
+        record.bid = {then, then, then + 6 * kHour, kHour, {{"cpu", 64}}, 6.4 + i % 60 * 0.9};
+        record.cluster = "cluster";
+        record.partition = "main";
+        record.account = "physics";
+        record.accepted = true;
+        past.emplace_back(record);
+      }
+      (void)world.books().apply(past, world.now);
+      world.crash();
+      const auto priced = [&]() -> std::uint64_t {
+        return nlohmann::json::parse(world.query(R"({"verb":"status"})"))["priced"];
+      };
+      std::vector<Ask> asks(count);
+      for (Ask& ask : asks) {
+        ask.budget = "50000";
+        ask.cpus = 4;
+        ask.deadline = world.now + 3 * kHour;
+      }
+      const std::uint64_t before = priced();
+      std::vector<Answer> answers;
+      EXPECT_EQ(world.run_together(asks, &answers).size(), count) << answers.back().text;
+      // The k-th one is placed with k - 1 others: k lists, and one of all as one request.
+      EXPECT_LE(priced() - before, count * (count + 3) / 2 * kWindow + count * (32 + count))
+          << mechanism << ", " << count << " components";
+      // As when every start is priced exactly; where the first start is taken they cost 43.68.
+      if (mechanism == std::string("era") && count == 32) {
+        EXPECT_NE(answers.back().text.find("accepted for 13.33 "), std::string::npos)
+            << answers.back().text;
+      }
+    }
+  }
+}
+
 // A running job whose limit an operator raised beyond all reason is promised for two horizons, and
 // taken back just so.
 TEST(BoundedWork, APromiseWithoutEndIsTakenBackWhole) {

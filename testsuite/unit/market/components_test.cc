@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Heterogeneous jobs (sbatch --budget=… a : b): one price, one start, all components or none.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kSettings =
-    "mechanism = \"first_fit\";\nprices = { floor = \"0.6\"; cap = \"0.6\"; fixed = \"0.6\"; };\n";
+/// `price`: credits for a CPU-hour.
+std::string settings_with(const std::string& price) {
+  return fmt::format(
+      "mechanism = \"first_fit\";\n"
+      "prices = {{ floor = \"{0}\"; cap = \"{0}\"; fixed = \"{0}\"; }};\n",
+      price);
+}
 
 Ask component(const char* budget, std::uint32_t cpus, std::uint32_t minutes) {
   Ask ask;
@@ -27,7 +33,7 @@ Ask component(const char* budget, std::uint32_t cpus, std::uint32_t minutes) {
 
 /// 64 CPUs on four nodes; one for an hour costs 0.60, so one for a minute 0.01.
 struct Components : ::testing::Test {
-  explicit Components(const char* settings = kSettings) : world(settings, 4, 16) {
+  explicit Components(const std::string& settings = settings_with("0.6")) : world(settings, 4, 16) {
     (void)world.books().deposit("physics", *Money::parse("100"), "", world.now);
     world.sync();
   }
@@ -201,6 +207,60 @@ TEST_F(Components, StartByTheLastNoteAfterACrash) {
   EXPECT_EQ(read_note(world.job(ids[1]).note)->end, start_of(ids[1]) + 120 + 60);
 }
 
+// Killed before any pass: the first one's note tells all of the budget as its own, and the second
+// one's its price beside that. At 0.90 both cost 0.48, at 0.75 0.40.
+TEST_F(Components, ACrashBeforeAnyPassLeavesOneBudgetForAll) {
+  const auto ids = bid("0.47", world.now + 600);
+  EXPECT_EQ(read_note(world.job(ids[0]).note)->budget, "0.47");
+  EXPECT_EQ(read_note(world.job(ids[1]).note)->budget, "0.16");
+  for (const std::uint32_t id : ids)
+    EXPECT_EQ(read_note(world.job(id).note)->budget_of_all->to_string(), "0.47");
+  world.configure(settings_with("0.9"), true);
+  world.job(ids[1]).hold_by_owner();
+  pass(700);
+  EXPECT_TRUE(read_note(world.job(ids[0]).note)->missed);
+  world.job(ids[1]).held = false;
+  pass(200);
+  for (const std::uint32_t id : ids) {
+    EXPECT_EQ(world.job(id).state, MARKET_JOB_PENDING);
+    EXPECT_EQ(world.job(id).state_desc, "Outbid");
+  }
+  EXPECT_EQ(liens(), Money());
+  world.configure(settings_with("0.75"), false);
+  pass(300);
+  for (const std::uint32_t id : ids) EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED);
+  EXPECT_EQ(charged(), "0.40");
+  EXPECT_EQ(read_note(world.job(ids[0]).note)->budget, "0.27") << "what the second one leaves";
+  world.expect_balanced();
+}
+
+// Searches in one pass have a limit for all: what it leaves is placed in those that follow.
+TEST_F(Components, OnePassMovesSomeOfThem) {
+  std::vector<std::uint32_t> firsts;
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Ask> asks{component("2", 1, 60), component("2", 1, 60)};
+    for (Ask& ask : asks) ask.begin = world.now + 600 + i / 8 * 4000;
+    firsts.push_back(world.run_together(asks).at(0));
+    if (i % 20 == 19) world.step();
+  }
+  world.step();
+  const auto seats_of = [&](std::uint32_t id) { return read_note(world.job(id).note)->seats; };
+  std::map<std::uint32_t, std::string> before;
+  for (const std::uint32_t id : firsts) before[id] = seats_of(id);
+  const auto moved = [&] {
+    return std::count_if(firsts.begin(), firsts.end(),
+                         [&](std::uint32_t id) { return seats_of(id) != before[id]; });
+  };
+  world.step();
+  ASSERT_EQ(moved(), 0);
+  world.node_up = {false, false, true, true};
+  world.tell_cluster();
+  world.step();
+  EXPECT_EQ(moved(), 32) << "64 searches, for two components each";
+  world.step();
+  EXPECT_EQ(moved(), 50);
+}
+
 TEST_F(Components, MoveTogetherWhenOneLosesItsPlace) {
   const auto ids = bid_ahead();
   const Time planned = start_of(ids[0]);
@@ -260,18 +320,57 @@ struct ResoldComponents : Components {
             "prices = { floor = \"0.1\"; cap = \"0.6\"; fixed = \"0.6\"; };\n") {}
 };
 
-// Slurm starts none without the other. So who holds the small one keeps the large one from its start.
-TEST_F(ResoldComponents, WhoHoldsOneGivesAllBack) {
-  std::vector<Ask> asks{component("50", 48, 60), component("50", 1, 60)};
+// Slurm starts none without the other. So who holds the small one, or sends it after a job or into a
+// reservation that is not the market's, keeps the large one from its start.
+TEST_F(ResoldComponents, WhoKeepsOneBackGivesAllBack) {
+  for (const bool by_hold : {true, false}) {
+    SCOPED_TRACE(by_hold ? "held" : "waits for its own");
+    std::vector<Ask> asks{component("50", 48, 60), component("50", 1, 60)};
+    for (Ask& ask : asks) ask.begin = world.now + 600;
+    const auto ids = world.run_together(asks);
+    ASSERT_EQ(ids.size(), 2u);
+    pass(30);
+    const Money before = liens() - *Money::parse("29.40");  // 49 × 0.60
+    if (by_hold) {
+      world.job(ids[1]).hold_by_owner();
+    } else {
+      world.job(ids[1]).dependent = true;
+    }
+    pass(700);
+    EXPECT_EQ(world.job(ids[0]).state, MARKET_JOB_PENDING);
+    EXPECT_EQ((liens() - before).to_string(), "24.50") << "49 × 0.50, until it is sold again";
+    for (const std::uint32_t id : ids) {
+      EXPECT_TRUE(read_note(world.job(id).note)->missed) << "not the cluster's lateness";
+      world.end(world.job(id), MARKET_JOB_CANCELLED);
+    }
+    pass(7200);
+    EXPECT_EQ(liens(), Money());
+    world.expect_balanced();
+  }
+}
+
+// Nor does he get a new time of grace when they are bought anew, in which a place costs nothing.
+TEST_F(ResoldComponents, AMissedStartBringsNoNewGrace) {
+  std::vector<Ask> asks{component("50", 16, 60), component("50", 1, 60)};
   for (Ask& ask : asks) ask.begin = world.now + 600;
   const auto ids = world.run_together(asks);
-  ASSERT_EQ(ids.size(), 2u);
   pass(30);
-  EXPECT_EQ(liens().to_string(), "29.40") << "49 × 0.60";
+  const Time accepted = read_note(world.job(ids[0]).note)->accepted;
   world.job(ids[1]).hold_by_owner();
   pass(700);
-  EXPECT_EQ(world.job(ids[0]).state, MARKET_JOB_PENDING);
-  EXPECT_EQ(liens().to_string(), "24.50") << "49 × 0.50, until it is sold again";
+  world.scheduler = Scheduler::kNone;
+  world.job(ids[1]).held = false;
+  pass(2);
+  for (const std::uint32_t id : ids) {
+    const auto note = read_note(world.job(id).note);
+    ASSERT_FALSE(note->missed);
+    EXPECT_EQ(note->accepted, accepted);
+    EXPECT_GT(note->bought, accepted + 600);
+    world.end(world.job(id), MARKET_JOB_CANCELLED);
+    EXPECT_GT(read_note(world.job(id).note)->rest, Money()) << "it waits for its resale";
+  }
+  pass(7200);
+  world.expect_balanced();
 }
 
 // What the market lets go is what it held itself.

@@ -61,6 +61,24 @@ TEST(ContractFloor, NoneIsThePapers) {
   EXPECT_EQ(cluster.bills(id)[0].charged, Money());
 }
 
+// Else a quote would tell prices below the floor that it names.
+TEST(ContractFloor, IsToldAsItIs) {
+  const auto told = [](World& cluster) {
+    std::set<std::string> floors;
+    for (const std::string& ask :
+         {R"({"verb":"quote")" + kEightCpus + "}", std::string(R"({"verb":"prices"})")}) {
+      const auto answer = nlohmann::json::parse(cluster.query(ask));
+      floors.insert(answer["floor"].get<std::string>());
+    }
+    return floors;
+  };
+  Cluster site, none("contracts = { floor = \"none\"; };\n");
+  World other("mechanism = \"era\"; prices = { floor = \"1\"; cap = \"10\"; };\n");
+  EXPECT_EQ(told(site), std::set<std::string>{"1"});
+  EXPECT_EQ(told(none), std::set<std::string>{"none"});
+  EXPECT_EQ(told(other), std::set<std::string>{"1"});
+}
+
 // A run that its user or Slurm ended, and the next one, each pay the floor at least; what Slurm
 // ended is free.
 TEST(ContractFloor, HoldsForEveryRun) {
