@@ -131,4 +131,33 @@ past_grace() { sleep 6; }
   wait_settled "$JOB"
 }
 
+owed_by_physics() { [[ $(($(liens physics) - $1)) -eq $2 ]]; }
+
+# 64 CPU-hours cost 38.40, of which 6.40 are the floor.
+@test "64 CPU-hours at 0.60, cancelled after the grace: 32.00, also sold again at the floor; 12.80 once sold at 0.40" {
+  local begin before
+  cluster_reset prices.floor 0.10 prices.fixed 0.60
+  begin=$(date -d '+30 hours' +%FT%H:00:00)
+  before=$(liens physics)
+  accepted games -A physics -n 16 -t 4:00:00 --begin="$begin" --budget=100 --wrap true
+  cluster_wait 10 owed_by_physics "$before" 38400000
+  cluster_as games scancel "$JOB"
+  cluster_wait 10 owed_by_physics "$before" 0 # within the grace
+  past_grace
+  accepted games -A physics -n 16 -t 4:00:00 --begin="$begin" --budget=100 --wrap true
+  past_grace
+  cluster_as games scancel "$JOB"
+  cluster_wait 10 owed_by_physics "$before" 32000000
+  cluster_reset prices.fixed 0.10
+  accepted nobody -A chemistry -n 16 -t 4:00:00 --begin="$begin" --budget=100 --wrap true
+  [ "$(field "$JOB" 0 quoted)" -eq 6400000 ] || cluster_wait 10 eval '[[ $(field "$JOB" 0 quoted) -eq 6400000 ]]'
+  sleep 2
+  owed_by_physics "$before" 32000000
+  cluster_as nobody scancel "$JOB"
+  past_grace
+  cluster_reset prices.fixed 0.40
+  accepted nobody -A chemistry -n 16 -t 4:00:00 --begin="$begin" --budget=100 --wrap true
+  cluster_wait 20 owed_by_physics "$before" 12800000
+}
+
 @test "the books balance" { cluster_alive slurmctld && books_balance; }
