@@ -53,7 +53,7 @@ gone() { [[ ! -e $1 ]]; }
   ) || true
   made=$(<"$told")
   [[ $made == */market.* && $made != "$CLUSTER_DIR" ]]
-  cluster_wait 30 gone "$made"
+  cluster_wait 90 gone "$made"
   CLUSTER_DIR=$made
   [ -z "$(cluster_leftovers)" ]
 }
