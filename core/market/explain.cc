@@ -32,8 +32,7 @@ std::string explain_dependency(const Job& job, std::string& code) {
                    "ends it, scontrol update JobId={} Dependency= lets it go on",
                    job.id, job.id)
              : "waits for a job it depends on, a limit of its account, licenses, or the "
-               "reservation "
-               "that it names";
+               "reservation that it names";
 }
 
 // The partition takes no starts: Slurm's own doing, not a bid's.

@@ -167,6 +167,7 @@ std::string Settlement::wanted_bill(std::string_view partition,
                                     std::string_view settled_note) const {
   const auto note = read_note(settled_note);
   if (!note || note->observed) return {};
+  // The rule of the run, which the partition may have changed since.
   constexpr std::array<std::string_view, 3> kSealed{"abacus/", "dva/", "tycoon/"};
   const Exchange& exchange = site_.exchange_of(partition);
   const bool is_sealed = !exchange.promises() ||

@@ -278,7 +278,7 @@ typedef struct market_job {
   int state;              /* enum market_job_state */
   bool held;              /* priority 0 */
   bool held_by_site;      /* by an operator or by Slurm, not by its owner */
-  bool dependent;         /* waits for its own: a dependency, an account's limit, licenses */
+  bool dependent;         /* waits for its own: a dependency, a limit, licenses, a reservation */
   bool size_limited;      /* that limit is one of what it asks for, such as CPUs of a job or user */
   bool dependency_failed; /* of those a dependency that can never be satisfied */
   int64_t submit, begin, deadline;
