@@ -189,7 +189,7 @@ adjusted() {
 @test "late through no fault of its own costs what is left of its contract's worth, and a crash changes nothing" {
   learn_sigmoids
   find_seed --class=curve
-  local price contract share charged
+  local price contract promised share charged
   price=$(ask '.rows[0].price')
   [[ $(ask .class) == curve && $(micro "$price") -gt 0 ]] || { echo "$MENU" && return 1; }
   accepted games -A physics -n 1 -t 1 --class=curve --quote="$(name):1" --wrap 'sleep 1'
@@ -197,7 +197,8 @@ adjusted() {
   cluster_state_saved
   contract=$(contract_of "$(name):1")
   cluster_restart_slurmctld KILL
-  sleep 30
+  promised=$(cut -d' ' -f3 <<<"$contract")
+  while [[ $EPOCHSECONDS -lt $((promised + 20)) ]]; do sleep 1; done
   scontrol update NodeName="n[1-$CLUSTER_NODES]" State=RESUME
   wait_settled "$JOB" 0 120
   read -r share charged <<<"$(adjusted "$contract" "$(field "$JOB" 0 start)" "$(micro "$price")")"

@@ -98,6 +98,7 @@ bid_through_reconfigure() {
   done
   wait
   cat "$CLUSTER_DIR"/run/said.*
+  grep 'market: ' "$CLUSTER_DIR/log/slurmctld.log" | tail -n 5
   [ "$(grep -cx '[0-9]*' "$CLUSTER_DIR/run/ids")" -eq "$bids" ]
   ! grep -q 'not available now' "$CLUSTER_DIR"/run/said.* || false
   for i in $(<"$CLUSTER_DIR/run/ids"); do

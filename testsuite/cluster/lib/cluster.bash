@@ -27,12 +27,17 @@ SLURM_PLUGIN_DIR=/usr/lib/x86_64-linux-gnu/slurm-wlm
 
 # cluster_wait SECONDS CMD…: until CMD succeeds; fails when it has not after SECONDS.
 cluster_wait() {
-  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
+  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) asked=0
   shift
   until "$@" >/dev/null 2>&1; do
     [[ ${EPOCHREALTIME/./} -lt $deadline ]] || return 1
-    sleep 0.1
+    sleep "0.$((++asked < 20 ? 1 : 3))" # each question is a process, and many tests wait at once
   done
+}
+
+# Before every command bats writes down the whole way to it, which costs a millisecond; that of a test's own lines will do.
+trace_tests_alone() {
+  [[ -z ${BATS_VERSION:-} ]] || trap '[[ ${#FUNCNAME[@]} -gt 3 ]] || bats_debug_trap "$BASH_SOURCE"' DEBUG
 }
 
 # cluster_slurm_since 23.11: whether the Slurm here is of that release or a later one.
@@ -116,6 +121,7 @@ cluster_as() {
 
 cluster_new() {
   local user
+  trace_tests_alone
   CLUSTER_DIR=$(mktemp -d "${TMPDIR:-/tmp}/market.XXXXXX")
   chmod 755 "$CLUSTER_DIR"
   mkdir -p "$CLUSTER_DIR"/{etc,log,run,state,spool,munge,users,ledger}
@@ -379,6 +385,7 @@ cluster_share() {
 }
 
 cluster_adopt() {
+  trace_tests_alone
   # shellcheck disable=SC1091
   [[ ! -r $MARKET_CLUSTER_HOME/run/cluster.vars ]] || source "$MARKET_CLUSTER_HOME/run/cluster.vars"
 }
