@@ -3,39 +3,44 @@
 
 namespace market {
 
+void Bookings::set_nodes(std::vector<Node> nodes) {
+  plan_.set_nodes(std::move(nodes));
+  ends_.clear();
+  for (const Time end : plan_.ends()) ++ends_[end];
+}
+
 void Bookings::book(const std::string& key, Placement placement, Time start, Time end) {
-  const auto [entry, is_new] = end_of_.try_emplace(key, end);
-  if (!is_new) {
+  if (const auto before = plan_.end_of(key)) {
     ++freed_;
-    ends_.erase(ends_.find(entry->second));
-    entry->second = end;
+    forget_end(*before);
   }
-  ends_.insert(end);
+  ++ends_[end];
   plan_.book(key, std::move(placement), start, end);
 }
 
 void Bookings::cancel(const std::string& key) {
-  const auto entry = end_of_.find(key);
-  if (entry == end_of_.end()) return;
+  const auto end = plan_.end_of(key);
+  if (!end) return;
   ++freed_;
-  ends_.erase(ends_.find(entry->second));
-  end_of_.erase(entry);
+  forget_end(*end);
   plan_.cancel(key);
 }
 
 void Bookings::rename(const std::string& key, const std::string& new_key) {
-  if (new_key == key) return;
-  auto entry = end_of_.extract(key);
-  if (entry.empty()) return;
+  if (new_key == key || !plan_.booked(key)) return;
   cancel(new_key);
-  entry.key() = new_key;
-  end_of_.insert(std::move(entry));
   plan_.rename(key, new_key);
 }
 
-Time Bookings::next_end(Time time) const {
-  const auto next = ends_.upper_bound(time);
-  return next == ends_.end() ? time : *next;
+void Bookings::forget_end(Time end) {
+  const auto found = ends_.find(end);
+  if (--found->second == 0) ends_.erase(found);
+}
+
+Time Bookings::next_end(Time time, int count) const {
+  auto next = ends_.upper_bound(time);
+  for (; count > 0 && next != ends_.end(); --count) time = next++->first;
+  return time;
 }
 
 }  // namespace market

@@ -3,9 +3,8 @@
 // skipped.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
-#include <unordered_map>
 
 #include "core/plan/node_plan.h"
 
@@ -14,7 +13,7 @@ namespace market {
 class Bookings {
  public:
   const NodePlan& plan() const { return plan_; }
-  void set_nodes(std::vector<Node> nodes) { plan_.set_nodes(std::move(nodes)); }
+  void set_nodes(std::vector<Node> nodes);
   void prefer(const std::vector<std::uint16_t>& ranks) { plan_.prefer(ranks); }
 
   /// Nothing is asked of times before `now` any more.
@@ -25,17 +24,19 @@ class Bookings {
   /// Gives a booking another key, replacing what that key had booked; makes no room itself.
   void rename(const std::string& key, const std::string& new_key);
 
-  /// First end of a booking after `time`; `time` itself when there is none. What does not fit at
-  /// `time` fits at no start before it: until then the same bookings are in the way.
-  Time next_end(Time time) const;
+  /// First end of a booking after `time`, or with `count` the second, third, … moment at which any end; the last such
+  /// moment when there are fewer, `time` itself when there is none. What does not fit at `time` fits at no start before
+  /// the first of them: until then the same bookings are in the way.
+  Time next_end(Time time, int count = 1) const;
 
   /// How often room was made (a booking cancelled or shortened) so far.
   std::uint64_t freed() const { return freed_; }
 
  private:
+  void forget_end(Time end);
+
   NodePlan plan_;
-  std::unordered_map<std::string, Time> end_of_;
-  std::multiset<Time> ends_;
+  std::map<Time, std::uint32_t> ends_;  // how many bookings end then
   std::uint64_t freed_ = 0;
 };
 

@@ -40,9 +40,7 @@ std::vector<Contract> thinned(std::vector<Contract> all, std::size_t rows) {
 }  // namespace
 
 std::optional<Money> price_at(const PriceList& list, std::size_t index) {
-  if (!std::isfinite(list.credits[index])) return std::nullopt;
-  const auto price = Money::from_credits(list.credits[index]);
-  return price ? std::optional(*price) : std::nullopt;
+  return Money::nearest(list.credits[index]);
 }
 
 std::optional<ExPost> ex_post_at(const PriceList& list, std::size_t index, Time start) {
@@ -69,7 +67,7 @@ std::vector<Contract> menu_rows(const Site& site, const Request& request, std::s
     if (!all.empty() && *price >= all.back().price) continue;
     ++tried;
     if (!places.at(start, start + busy)) {
-      open = next_try(site.cluster.bookings(), start, tried);
+      open = next_try(site.cluster.bookings(), places, start, start + busy, tried);
       continue;
     }
     all.push_back({start, start + busy, *price, ex_post_at(list, k, start), now});

@@ -15,14 +15,7 @@
 namespace market {
 namespace {
 
-constexpr int kMaxPlacements = 400;           // places tried for one quote
-constexpr std::ptrdiff_t kSortedAtOnce = 64;  // starts put in order at first; then twice as many
-
-struct Candidate {
-  double score = 0;         // smaller is better
-  std::uint32_t index = 0;  // of the start in the price list
-  auto operator<=>(const Candidate&) const = default;
-};
+constexpr int kMaxPlacements = 400;  // places tried for one quote
 
 }  // namespace
 
@@ -47,13 +40,12 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
   const auto start_of = [&](std::size_t k) {
     return std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
   };
-  std::vector<Candidate> candidates;
-  candidates.reserve(list.credits.size());
+  order_.clear();
   for (std::size_t k = 0; k < list.credits.size(); ++k) {
     const Time start = start_of(k);
-    if (start > last || (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot))
-      continue;
-    const auto price = price_at(list, k);
+    if (start > last) break;
+    if (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot) continue;
+    const auto price = Money::nearest(list.credits[k]);
     if (!price || (wish.limit && *price > *wish.limit)) continue;
     double score = static_cast<double>(price->micro());
     if (wish.prefer == Prefer::kEarliest) score = 0;
@@ -63,36 +55,29 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
       score = price->credits() - value;
       if (score > 0) continue;  // worth less than it costs
     }
-    candidates.push_back({score, static_cast<std::uint32_t>(k)});
+    order_.add(score, static_cast<std::uint32_t>(k));
   }
-  found.for_sale = !candidates.empty();
+  found.for_sale = !order_.empty();
 
   StartSpans fresh;
   StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
   PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
   int tried = 0;
-  auto sorted = candidates.begin();  // mostly one of the first will do, so the rest is not sorted
-  for (auto next = sorted; next != candidates.end(); ++next) {
-    if (next == sorted) {
-      const auto more =
-          std::min(kSortedAtOnce + (next - candidates.begin()), candidates.end() - next);
-      sorted = next + more;
-      std::partial_sort(next, sorted, candidates.end());
-    }
-    const std::size_t k = next->index;
-    const Time start = start_of(k);
+  while (const auto k = order_.next()) {
+    const Time start = start_of(*k);
+    const Time end = start + request.duration + slack;
     if (full.contains(start)) continue;
     if (++tried > kMaxPlacements) {
       found.capped = true;
       break;
     }
-    auto placement = places.at(start, start + request.duration + slack);
+    auto placement = places.at(start, end);
     if (placement) {
-      found.choice = Choice{start, *Money::from_credits(list.credits[k]), std::move(*placement),
-                            ex_post_at(list, k, start)};
+      found.choice = Choice{start, *Money::nearest(list.credits[*k]), std::move(*placement),
+                            ex_post_at(list, *k, start)};
       break;
     }
-    full.add(start, next_try(site_.cluster.bookings(), start, tried));
+    full.add(start, next_try(site_.cluster.bookings(), places, start, end, tried));
   }
   return found;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/market/exchange.h"
+#include "core/market/starts.h"
 
 namespace market {
 
@@ -41,6 +42,7 @@ class PostedExchange final : public Exchange {
 
   const std::unique_ptr<PostedPrice> prices_;
   mutable std::uint64_t priced_ = 0;
+  mutable StartOrder order_;  // of the search at hand
 };
 
 }  // namespace market

@@ -14,10 +14,12 @@ constexpr int kStrideEvery = 40;  // tries after which twice as many ends are sk
 // On a full cluster many ends free too little; so that a quote stays bounded and is still found
 // weeks ahead, ever more of them are passed over, at the price of a start that much later.
 Time next_try(const Bookings& bookings, Time start, int tried) {
-  Time next = start;
-  for (int skip = 1 << std::min(tried / kStrideEvery, 8); skip > 0; --skip)
-    next = bookings.next_end(next);
-  return next;
+  return bookings.next_end(start, 1 << std::min(tried / kStrideEvery, 8));
+}
+
+Time next_try(const Bookings& bookings, const PlaceSearch& places, Time start, Time end,
+              int tried) {
+  return std::max(next_try(bookings, start, tried), places.open_from(start, end));
 }
 
 }  // namespace market

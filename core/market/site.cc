@@ -155,9 +155,10 @@ std::optional<Choice> Site::earliest_place(const Request& request, Time from, Ti
       start = open;
       continue;
     }
-    auto placement = places.at(start, start + request.duration + slack);
+    const Time end = start + request.duration + slack;
+    auto placement = places.at(start, end);
     if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = next_try(cluster.bookings(), start, step);
+    const Time next = next_try(cluster.bookings(), places, start, end, step);
     if (next == start) break;
     start = next;
   }

@@ -25,6 +25,22 @@ Time StartSpans::end_of(Time start) const {
   return span->second > start ? span->second : 0;
 }
 
+void StartOrder::clear() {
+  starts_.clear();
+  sorted_ = given_ = 0;
+}
+
+std::optional<std::uint32_t> StartOrder::next() {
+  constexpr std::size_t kSortedAtOnce = 64;  // at first; then twice as many
+  if (given_ == starts_.size()) return std::nullopt;
+  if (given_ == sorted_) {
+    sorted_ = std::min(kSortedAtOnce + 2 * sorted_, starts_.size());
+    std::partial_sort(starts_.begin() + static_cast<std::ptrdiff_t>(given_),
+                      starts_.begin() + static_cast<std::ptrdiff_t>(sorted_), starts_.end());
+  }
+  return starts_[given_++].index;
+}
+
 void Waves::split(Time at) {
   const auto next = running_.upper_bound(at);
   running_.emplace(at, next == running_.begin() ? 0 : std::prev(next)->second);

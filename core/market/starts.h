@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Starts that are closed to a job: where nothing fits, and where too many tasks of its array run.
+// The order in which starts are tried, and those that are closed to a job: where nothing fits, and where too many tasks
+// of its array run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "core/words/bid.h"
 
@@ -20,6 +24,27 @@ class StartSpans {
 
  private:
   std::map<Time, Time> spans_;  // first → end
+};
+
+/// Starts of a price list in the order in which a bid wants them. Mostly one of the first will do, so that as many are
+/// sorted as are asked for. Kept between searches to save allocations.
+class StartOrder {
+ public:
+  void clear();
+  /// `index` of the start in the list; each larger than the one before.
+  void add(double score, std::uint32_t index) { starts_.push_back({score, index}); }
+  bool empty() const { return starts_.empty(); }
+  /// The one with the smallest score that was not given yet, ties to the first; nothing when all were.
+  std::optional<std::uint32_t> next();
+
+ private:
+  struct Start {
+    double score = 0;
+    std::uint32_t index = 0;
+    auto operator<=>(const Start&) const = default;
+  };
+  std::vector<Start> starts_;
+  std::size_t sorted_ = 0, given_ = 0;
 };
 
 /// How many tasks of an array run when, of which at most `limit` may at a time (0: any number).

@@ -10,6 +10,7 @@ namespace market {
 namespace {
 
 constexpr std::uint32_t kBitsOfWord = 64;
+constexpr std::size_t kAtOnce = 16;  // groups of a row that are compared at once
 constexpr std::int64_t kLongestStep =
     CoreBounds::kStep * CoreBounds::kStep;  // slices of the longest one
 static_assert(CoreBounds::kLevels == 3);
@@ -35,11 +36,35 @@ std::uint16_t free_of(std::uint16_t cores, const std::uint64_t* taken, std::size
 
 void put(std::vector<std::uint64_t>& taken, std::size_t words, std::int64_t from,
          std::int64_t until, const CoreSet& cores) {
-  const std::size_t count = std::min(words, cores.words().size());
+  const std::span<const std::uint64_t> held = cores.words();
+  const std::size_t count = std::min(words, held.size());
   for (std::int64_t slice = from; slice < until; ++slice) {
     std::uint64_t* at = taken.data() + static_cast<std::size_t>(slice) * words;
-    for (std::size_t i = 0; i < count; ++i) at[i] |= cores.words()[i];
+    for (std::size_t i = 0; i < count; ++i) at[i] |= held[i];
   }
+}
+
+template <class Number>
+void drop(std::vector<Number>& numbers, std::int64_t slices, std::size_t each) {
+  const auto count = std::min(numbers.size(), static_cast<std::size_t>(slices) * each);
+  numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+/// Counts on where there are so many cores, and anew where there are not.
+template <std::size_t kCount>
+void go_on(std::uint16_t* runs, const std::uint16_t* free, std::uint16_t cores) {
+  for (std::size_t i = 0; i < kCount; ++i)
+    runs[i] = free[i] >= cores ? static_cast<std::uint16_t>(runs[i] + 1) : std::uint16_t{0};
+}
+
+/// Whether one of them has had the cores for so long and has them in the first slice.
+template <std::size_t kCount>
+bool is_open(const std::uint16_t* runs, const std::uint16_t* first, std::uint16_t length,
+             std::uint16_t cores) {
+  std::uint16_t open = 0;
+  for (std::size_t i = 0; i < kCount; ++i)
+    open |= static_cast<std::uint16_t>(runs[i] >= length && first[i] >= cores);
+  return open != 0;
 }
 
 template <std::size_t kCount>
@@ -52,25 +77,26 @@ void lower(std::uint16_t* bounds, const std::uint16_t* by) {
 void CoreBounds::set_nodes(const std::vector<Node>& nodes) {
   const std::size_t groups = (nodes.size() + kGroup - 1) / kGroup;
   cores_.assign(groups * kGroup, 0);
-  group_cores_.assign(groups, 0);
+  group_cores_.assign((groups + kAtOnce - 1) / kAtOnce * kAtOnce, 0);
+  all_cores_ = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     cores_[i] = static_cast<std::uint16_t>(std::min<std::uint32_t>(nodes[i].cores, kNoBound));
     std::uint16_t& most = group_cores_[i / kGroup];
     most = std::max(most, cores_[i]);
+    all_cores_ += nodes[i].cores;
   }
-  for (Level& level : within_) level.lanes.assign(groups, {});
+  for (Level& level : within_) {
+    level.lanes.assign(groups, {});
+    level.rows.clear();
+  }
   through_.lanes.assign(groups, {});
+  through_.rows.clear();
+  totals_.clear();
 }
 
-void CoreBounds::drop_front(Level& level, std::int64_t slices) {
-  const auto cut = [slices](std::vector<std::uint16_t>& numbers, std::int64_t each) {
-    const auto count = std::min(static_cast<std::int64_t>(numbers.size()), slices * each);
-    numbers.erase(numbers.begin(), numbers.begin() + count);
-  };
-  for (Lane& lane : level.lanes) {
-    cut(lane.free, kGroup);
-    cut(lane.most, 1);
-  }
+void CoreBounds::drop_front(Level& level, std::int64_t slices) const {
+  for (Lane& lane : level.lanes) drop(lane, slices, kGroup);
+  drop(level.rows, slices, group_cores_.size());
   level.first += slices;
 }
 
@@ -80,6 +106,7 @@ void CoreBounds::forget_before(Time now) {
   now_ = std::max({now_, slice_at(now), std::int64_t{0}});
   std::int64_t first = divide_down(now_, kLongestStep) * kLongestStep;
   if (!is_first && first - through_.first < kMostSlices / 4) return;
+  drop(totals_, first - through_.first, 1);
   drop_front(through_, first - through_.first);
   for (Level& level : within_) {
     drop_front(level, first - level.first);
@@ -94,24 +121,28 @@ CoreBounds::Span CoreBounds::concerned(Time start, Time end) const {
   return {from * kSlice, until * kSlice};
 }
 
-void CoreBounds::grow(Lane& lane, std::size_t group, std::int64_t slices) const {
-  const auto wanted = static_cast<std::size_t>(slices);
+void CoreBounds::grow(Level& level, std::size_t group, std::int64_t slices) const {
+  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(slices, 0));
   const auto cores = cores_.begin() + static_cast<std::ptrdiff_t>(group * kGroup);
-  while (lane.most.size() < wanted) {
-    lane.most.push_back(group_cores_[group]);
-    lane.free.insert(lane.free.end(), cores, cores + kGroup);
-  }
+  Lane& lane = level.lanes[group];
+  while (lane.size() < wanted * kGroup) lane.insert(lane.end(), cores, cores + kGroup);
+  while (level.rows.size() < wanted * group_cores_.size())
+    level.rows.insert(level.rows.end(), group_cores_.begin(), group_cores_.end());
 }
 
-void CoreBounds::change(Lane& lane, std::int64_t at, std::uint32_t node, std::uint16_t value) {
-  std::uint16_t* free = lane.free.data() + at * kGroup;
+/// Returns what it was before.
+std::uint16_t CoreBounds::change(Level& level, std::int64_t at, std::uint32_t node,
+                                 std::uint16_t value) const {
+  const std::size_t group = node / kGroup;
+  std::uint16_t* free = level.lanes[group].data() + at * kGroup;
   const std::uint16_t before = std::exchange(free[node % kGroup], value);
-  std::uint16_t& best = lane.most[static_cast<std::size_t>(at)];
+  std::uint16_t& best = level.rows[static_cast<std::size_t>(at) * group_cores_.size() + group];
   if (value >= best) {
     best = value;
   } else if (before == best) {
     best = *std::max_element(free, free + kGroup);
   }
+  return before;
 }
 
 // A node whose cores are too many for a bound has none.
@@ -130,16 +161,17 @@ void CoreBounds::set(std::uint32_t node, const Span& span, const std::vector<Use
     put(taken_through_, words, clipped(slice_after(use.start)), clipped(slice_at(use.end)),
         *use.cores);
   }
-  const std::size_t group = node / kGroup;
   const std::int64_t begin = first - through_.first;
-  Lane& within = within_[0].lanes[group];
-  Lane& through = through_.lanes[group];
-  grow(within, group, begin + count);
-  grow(through, group, begin + count);
+  grow(within_[0], node / kGroup, begin + count);
+  grow(through_, node / kGroup, begin + count);
+  totals_.resize(std::max(totals_.size(), static_cast<std::size_t>(begin + count)), all_cores_);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t word = static_cast<std::size_t>(i) * words;
-    change(within, begin + i, node, free_of(cores_[node], &taken_within_[word], words));
-    change(through, begin + i, node, free_of(cores_[node], &taken_through_[word], words));
+    change(within_[0], begin + i, node, free_of(cores_[node], &taken_within_[word], words));
+    const std::uint16_t free = free_of(cores_[node], &taken_through_[word], words);
+    std::uint64_t& total = totals_[static_cast<std::size_t>(begin + i)];
+    total += free;
+    total -= change(through_, begin + i, node, free);
   }
   sum_up(node, span);
 }
@@ -152,16 +184,14 @@ void CoreBounds::sum_up(std::uint32_t node, const Span& span) {
     from = divide_down(from, kStep);
     until = divide_down(until + kStep - 1, kStep);
     const Lane& parts = within_[level - 1].lanes[group];
-    const auto known = static_cast<std::int64_t>(parts.most.size());
-    Lane& lane = within_[level].lanes[group];
+    const auto known = static_cast<std::int64_t>(parts.size() / kGroup);
     const std::int64_t first = within_[level].first;
-    grow(lane, group, until - first);
+    grow(within_[level], group, until - first);
     for (std::int64_t at = from - first; at < until - first; ++at) {
       std::uint16_t least = cores_[node];
       for (std::int64_t part = at * kStep; part < std::min((at + 1) * kStep, known); ++part)
-        least =
-            std::min(least, parts.free[static_cast<std::size_t>(part * kGroup + node % kGroup)]);
-      change(lane, at, node, least);
+        least = std::min(least, parts[static_cast<std::size_t>(part * kGroup + node % kGroup)]);
+      change(within_[level], at, node, least);
     }
   }
 }
@@ -195,13 +225,15 @@ void CoreBounds::for_each_stretch(Time start, Time end, Look look) const {
 
 void CoreBounds::bound_groups(Time start, Time end, std::vector<std::uint16_t>& bounds) const {
   bounds = group_cores_;
+  const std::size_t width = bounds.size();
+  if (width == 0) return;
   for_each_stretch(start, end, [&](const Level& level, std::int64_t from, std::int64_t until) {
-    for (std::size_t group = 0; group < bounds.size(); ++group) {
-      const std::vector<std::uint16_t>& most = level.lanes[group].most;
-      const auto known = static_cast<std::int64_t>(most.size());
-      for (std::int64_t at = std::max<std::int64_t>(from - level.first, 0);
-           at < std::min(until - level.first, known); ++at)
-        bounds[group] = std::min(bounds[group], most[static_cast<std::size_t>(at)]);
+    const auto known = static_cast<std::int64_t>(level.rows.size() / width);
+    for (std::int64_t at = std::max<std::int64_t>(from - level.first, 0);
+         at < std::min(until - level.first, known); ++at) {
+      const std::uint16_t* row = level.rows.data() + static_cast<std::size_t>(at) * width;
+      for (std::size_t group = 0; group < width; group += kAtOnce)
+        lower<kAtOnce>(bounds.data() + group, row + group);
     }
   });
 }
@@ -211,12 +243,47 @@ CoreBounds::GroupBounds CoreBounds::bound_nodes(std::size_t group, Time start, T
   std::copy_n(cores_.begin() + static_cast<std::ptrdiff_t>(group * kGroup), kGroup, bounds.begin());
   for_each_stretch(start, end, [&](const Level& level, std::int64_t from, std::int64_t until) {
     const Lane& lane = level.lanes[group];
-    const auto known = static_cast<std::int64_t>(lane.most.size());
+    const auto known = static_cast<std::int64_t>(lane.size() / kGroup);
     for (std::int64_t at = std::max<std::int64_t>(from - level.first, 0);
          at < std::min(until - level.first, known); ++at)
-      lower<kGroup>(bounds.data(), lane.free.data() + at * kGroup);
+      lower<kGroup>(bounds.data(), lane.data() + at * kGroup);
   });
   return bounds;
+}
+
+// Whatever part of its first slice a window has, it has all of the next `inner` ones.
+Time CoreBounds::open_from(Time start, Time length, std::uint32_t on_one,
+                           std::uint64_t in_all) const {
+  const std::size_t width = group_cores_.size();
+  if (now_ < 0 || width == 0) return start;
+  const auto cores = static_cast<std::uint16_t>(std::min<std::uint32_t>(on_one, kNoBound));
+  const auto inner =
+      static_cast<std::uint16_t>(std::clamp<std::int64_t>(length / kSlice - 1, 0, kMostSlices));
+  const std::int64_t begin = std::max(slice_at(start), now_) - through_.first;
+  const auto known = static_cast<std::int64_t>(totals_.size());
+  const auto row_of = [&](const Level& level, std::int64_t slice) {
+    return slice < known ? level.rows.data() + slice * static_cast<std::ptrdiff_t>(width)
+                         : group_cores_.data();
+  };
+  const auto total_of = [&](std::int64_t slice) {
+    return slice < known ? totals_[static_cast<std::size_t>(slice)] : all_cores_;
+  };
+  std::vector<std::uint16_t> runs(width);  // for so many slices each group has had the cores
+  for (std::int64_t slice = begin; slice - inner <= known; ++slice) {
+    const std::int64_t first = slice - inner;
+    if (slice > begin) {
+      const bool is_closed = total_of(slice) < in_all;
+      if (is_closed) std::fill(runs.begin(), runs.end(), 0);
+      for (std::size_t at = 0; at < width && !is_closed; at += kAtOnce)
+        go_on<kAtOnce>(&runs[at], row_of(within_[0], slice) + at, cores);
+    }
+    if (first < begin || total_of(first) < in_all) continue;
+    for (std::size_t at = 0; at < width; at += kAtOnce) {
+      if (is_open<kAtOnce>(&runs[at], row_of(through_, first) + at, inner, cores))
+        return std::max(start, (first + through_.first) * kSlice);
+    }
+  }
+  return std::numeric_limits<Time>::max();
 }
 
 }  // namespace market

@@ -46,34 +46,41 @@ class CoreBounds {
   /// From now on `uses` is all that overlaps `span` of the node. `span` is from concerned().
   void set(std::uint32_t node, const Span& span, const std::vector<Use>& uses);
 
-  /// Of each group the bound of its best node over [start, end).
+  /// Of each group the bound of its best node over [start, end); some more of 0 behind them.
   void bound_groups(Time start, Time end, std::vector<std::uint16_t>& bounds) const;
   /// Of each node of one group the bound over [start, end).
   GroupBounds bound_nodes(std::size_t group, Time start, Time end) const;
+  /// At or after `start`: before it begins no window of `length` over which a node has `on_one` cores free and in each
+  /// slice of which all together have `in_all`. A glance at each slice that is passed over.
+  Time open_from(Time start, Time length, std::uint32_t on_one, std::uint64_t in_all) const;
 
  private:
-  /// Of one group of nodes, slice after slice, so that a booking writes and a window reads one stretch of memory: what is
-  /// free of each node, and the most of that. Slices after the last one have no bound.
-  struct Lane {
-    std::vector<std::uint16_t> free, most;
-  };
+  /// What is free of each node of one group, slice after slice, so that a booking writes and a window reads one stretch of
+  /// memory. Slices after the last one have no bound.
+  using Lane = std::vector<std::uint16_t>;
   /// Slices of one length, each as many of the level below.
   struct Level {
-    std::int64_t first = 0;   ///< number of the lanes' first slice: time ÷ length
+    std::int64_t first = 0;   ///< number of the first slice of lanes and rows: time ÷ length
     std::vector<Lane> lanes;  ///< by group
+    std::vector<std::uint16_t>
+        rows;  ///< of each slice the most that is free on a node of each group
   };
 
-  void drop_front(Level& level, std::int64_t slices);
-  void grow(Lane& lane, std::size_t group, std::int64_t slices) const;
-  static void change(Lane& lane, std::int64_t at, std::uint32_t node, std::uint16_t value);
+  void drop_front(Level& level, std::int64_t slices) const;
+  void grow(Level& level, std::size_t group, std::int64_t slices) const;
+  std::uint16_t change(Level& level, std::int64_t at, std::uint32_t node,
+                       std::uint16_t value) const;
   void sum_up(std::uint32_t node, const Span& span);
   template <class Look>
   void for_each_stretch(Time start, Time end, Look look) const;
 
-  std::vector<std::uint16_t> cores_;        // by node, whole groups
-  std::vector<std::uint16_t> group_cores_;  // the most of a group
-  std::array<Level, kLevels> within_;       // cores that nobody holds at any moment of a slice
-  Level through_;          // of the shortest slices: cores that nobody holds all through one
+  std::vector<std::uint16_t> cores_;  // by node, whole groups
+  std::vector<std::uint16_t>
+      group_cores_;  // the most of a group: a row of slices in which nothing is held
+  std::uint64_t all_cores_ = 0;
+  std::array<Level, kLevels> within_;  // cores that nobody holds at any moment of a slice
+  Level through_;  // of the shortest slices: cores that nobody holds all through one
+  std::vector<std::uint64_t> totals_;  // of the slices of through_, over all nodes
   std::int64_t now_ = -1;  // the slice before which nothing is asked any more; -1: not told yet
   std::vector<std::uint64_t> taken_within_, taken_through_;  // while set() counts
 };

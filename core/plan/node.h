@@ -2,31 +2,37 @@
 // What a plan knows of a node, and a job's part of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace market {
 
-/// A set of core numbers of one node.
+/// A set of core numbers of one node; without an allocation up to core 127.
 class CoreSet {
  public:
   CoreSet() = default;
   static CoreSet first(std::uint32_t count);
   static CoreSet from_words(const std::uint64_t* words, std::size_t count);
-  const std::vector<std::uint64_t>& words() const { return words_; }
+  /// 64 cores each, without empty words at the end.
+  std::span<const std::uint64_t> words() const;
   std::uint32_t count() const;
   bool contains(std::uint32_t core) const;
-  void clear() { words_.clear(); }
+  void clear();
   void insert(std::uint32_t core);
   void insert(const CoreSet& other);
   bool overlaps(const CoreSet& other) const;
   bool operator==(const CoreSet& other) const = default;
 
  private:
-  std::vector<std::uint64_t> words_;
+  std::uint64_t* reach(std::size_t count);
+
+  std::array<std::uint64_t, 2> few_{};
+  std::vector<std::uint64_t> many_;  ///< all words, where two are not enough; few_ is empty then
 };
 
 struct Node {

@@ -101,18 +101,17 @@ bool NodeChoice::offer(const FreeNode& free, bool required) {
   const std::uint32_t cores = free.node->cores - std::min(free.node->cores, free.taken.count());
   const std::uint32_t tasks = tasks_on(shape_, *free.node, cores, free.mem_mb);
   if (tasks == 0) return false;
-  Gres have = free.gres;
-  Gres taken;
-  if (!take_per_node(shape_, have, taken)) return false;
-
-  Candidate candidate{free, tasks, required, 0};
-  candidate.worth = std::min(1.0, static_cast<double>(candidate.tasks) / tasks_);
-  for (const auto& [name, amount] : typed_first(shape_.gres_total)) {
-    if (amount > 0)
-      candidate.worth +=
-          static_cast<double>(take(have, name, amount, taken)) / static_cast<double>(amount);
+  double worth = std::min(1.0, static_cast<double>(tasks) / tasks_);
+  if (!shape_.gres_per_node.empty() || !shape_.gres_total.empty()) {
+    Gres have = free.gres;
+    Gres taken;
+    if (!take_per_node(shape_, have, taken)) return false;
+    for (const auto& [name, amount] : typed_first(shape_.gres_total)) {
+      if (amount > 0)
+        worth += static_cast<double>(take(have, name, amount, taken)) / static_cast<double>(amount);
+    }
   }
-  candidates_.push_back(std::move(candidate));
+  candidates_.push_back({free, tasks, required, worth});
 
   const auto worst_first = [this](std::size_t a, std::size_t b) { return better(a, b); };
   best_.push_back(candidates_.size() - 1);
@@ -148,6 +147,7 @@ bool NodeChoice::enough(const std::vector<std::size_t>& chosen) const {
     for (const auto& [name, amount] : left) have[name] += amount;
   }
   if (tasks < tasks_ || required < required_ || chosen.size() < least_nodes_) return false;
+  if (shape_.gres_total.empty()) return true;
   Gres taken;
   for (const auto& [name, amount] : typed_first(shape_.gres_total)) {
     if (take(have, name, amount, taken) < amount) return false;

@@ -101,8 +101,16 @@ void NodePlan::cancel(const std::string& key) {
   bookings_.erase(found);
 }
 
-bool NodePlan::booked(const std::string& key) const {
-  return bookings_.contains(key);
+std::optional<Time> NodePlan::end_of(const std::string& key) const {
+  const auto found = bookings_.find(key);
+  return found == bookings_.end() ? std::nullopt : std::optional(found->second.end);
+}
+
+std::vector<Time> NodePlan::ends() const {
+  std::vector<Time> ends;
+  ends.reserve(bookings_.size());
+  for (const auto& [key, booking] : bookings_) ends.push_back(booking.end);
+  return ends;
 }
 
 void NodePlan::rename(const std::string& key, std::string new_key) {

@@ -39,7 +39,10 @@ class NodePlan {
   /// runs.
   void book(const std::string& key, Placement placement, Time start, Time end);
   void cancel(const std::string& key);
-  bool booked(const std::string& key) const;
+  bool booked(const std::string& key) const { return bookings_.contains(key); }
+  std::optional<Time> end_of(const std::string& key) const;
+  /// Of all bookings, in the order of their keys.
+  std::vector<Time> ends() const;
   /// What a booking holds at `time`; null when it holds nothing then.
   const Placement* held(const std::string& key, Time time) const;
   /// Gives a booking another key, replacing what that key had booked.

@@ -52,8 +52,8 @@ Peak peak_use(std::vector<Event> events) {
   return peak;
 }
 
-std::uint32_t cores_of(std::uint64_t cpus, std::uint32_t threads) {
-  const std::uint64_t cores = (cpus + threads - 1) / threads;
+// No more than a bound can say of one node.
+std::uint32_t on_one_node(std::uint64_t cores) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(cores, CoreBounds::kNoBound));
 }
 
@@ -97,12 +97,19 @@ PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape, const std::st
   if (most_tasks_ == 0) return;
   const NodeChoice choice(shape, most_tasks_, static_cast<std::uint32_t>(required_.size()));
   const std::uint64_t cpus_per_task = std::max<std::uint32_t>(shape.cpus_per_task, 1);
-  cores_for_one_ = shape.exclusive ? least_cores_ : cores_of(cpus_per_task, threads_);
-  // The first node that holds all tasks is taken, unless nodes or gres in total count as well.
-  const bool first_will_do = required_.empty() && shape.gres_total.empty() && !shape.exclusive;
-  if (choice.least_nodes() == 1 && first_will_do)
-    cores_for_all_ = cores_of(choice.tasks() * cpus_per_task, threads_);
-  one_node_at_most_ = choice.most_nodes() == 1;
+  const auto cores_of = [this](std::uint64_t cpus) { return (cpus + threads_ - 1) / threads_; };
+  cores_for_one_ = shape.exclusive ? least_cores_ : on_one_node(cores_of(cpus_per_task));
+  cores_in_all_ = cores_of(choice.tasks() * cpus_per_task);
+  least_nodes_ = choice.least_nodes();
+  // Each of the fewest nodes that can hold all tasks holds those that the others cannot. Where gres in total or certain
+  // nodes count as well, other nodes may be the better ones.
+  if (required_.empty() && shape.gres_total.empty() && !shape.exclusive) {
+    const std::uint64_t by_others = std::uint64_t{least_nodes_ - 1} * most_tasks_;
+    const std::uint64_t tasks = std::max<std::uint64_t>(
+        choice.tasks() - std::min<std::uint64_t>(by_others, choice.tasks()), 1);
+    cores_for_fewest_ = on_one_node(cores_of(tasks * cpus_per_task));
+  }
+  no_more_nodes_ = choice.most_nodes() <= least_nodes_;
 }
 
 /// All usable nodes of the partition where the shape does not choose, at the cost of a look at each kind of them.
@@ -133,11 +140,22 @@ std::optional<Placement> PlaceSearch::at(Time start, Time end) {
   group_nodes_.resize(groups_.size());
   has_nodes_.assign(groups_.size(), 0);
   if (ignored_ != nullptr) trust_no_bound_of_ignored();
-  if (cores_for_all_ > cores_for_one_) {
-    auto placement = among(cores_for_all_, start, end);
-    if (one_node_at_most_ || (placement && placement->size() == 1)) return placement;
+  if (cores_for_fewest_ > cores_for_one_) {
+    auto placement = among(cores_for_fewest_, start, end);
+    if (no_more_nodes_ || (placement && placement->size() == least_nodes_)) return placement;
   }
   return among(cores_for_one_, start, end);
+}
+
+// Where some group passes, as it mostly does where little is free for long, a look at all slices would be in vain. What is
+// ignored counts as free, and the bounds do not know that.
+Time PlaceSearch::open_from(Time start, Time end) const {
+  const std::uint32_t on_one =
+      no_more_nodes_ ? std::max(cores_for_one_, cores_for_fewest_) : cores_for_one_;
+  const bool some_group_passes = std::any_of(
+      groups_.begin(), groups_.end(), [on_one](std::uint16_t most) { return most >= on_one; });
+  if (ignored_ != nullptr || most_tasks_ == 0 || some_group_passes) return start;
+  return plan_.bounds_.open_from(start, end - start, on_one, cores_in_all_);
 }
 
 /// The search on those nodes that may have so many cores free.
@@ -152,7 +170,7 @@ std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time star
       continue;
     const Node& node = plan_.nodes()[i];
     put_node(node, i, free);
-    if (!subtract_bookings(start, end, free)) continue;
+    if (!subtract_bookings(start, end, least_cores, free)) continue;
     if (choice.offer(free, required_.contains(node.name))) break;
   }
   return choice.placement();
@@ -167,7 +185,6 @@ std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
   return group_nodes_[group][node % CoreBounds::kGroup];
 }
 
-/// What is ignored counts as free, and the bounds do not know that.
 void PlaceSearch::trust_no_bound_of_ignored() {
   for (const Seat& seat : ignored_->placement) {
     const std::size_t group = seat.node / CoreBounds::kGroup;
@@ -177,15 +194,16 @@ void PlaceSearch::trust_no_bound_of_ignored() {
   }
 }
 
-/// False when the node is of no use to the shape.
-bool PlaceSearch::subtract_bookings(Time start, Time end, FreeNode& free) const {
+/// False when the node is of no use to the shape: it has fewer free cores, or is to be had alone.
+bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_cores,
+                                    FreeNode& free) const {
   const bool sweep = needs_sweep(shape_);
   bool is_of_use = true;
   std::vector<Event> events;
   plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
     if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
     free.taken.insert(held.seat->cores);
-    is_of_use = !shape_.exclusive && free.taken.count() < free.node->cores;
+    is_of_use = !shape_.exclusive && free.taken.count() + least_cores <= free.node->cores;
     if (!is_of_use || !sweep) return is_of_use;
     events.push_back({std::max(held.start, start), held.seat, true});
     events.push_back({held.end, held.seat, false});

@@ -30,6 +30,8 @@ class PlaceSearch {
 
   /// As NodePlan::place().
   std::optional<Placement> at(Time start, Time end);
+  /// After at(start, end) found nothing: at or after `start`, a moment before which it finds no room for so long a time.
+  Time open_from(Time start, Time end) const;
   /// As NodePlan::place_empty().
   std::optional<Placement> on_empty() const;
 
@@ -41,7 +43,7 @@ class PlaceSearch {
   void choose_nodes(const std::string& partition, bool usable_alone);
   std::optional<Placement> among(std::uint32_t least_cores, Time start, Time end);
   std::uint16_t bound_of(std::uint32_t node, Time start, Time end);
-  bool subtract_bookings(Time start, Time end, FreeNode& free) const;
+  bool subtract_bookings(Time start, Time end, std::uint32_t least_cores, FreeNode& free) const;
   void trust_no_bound_of_ignored();
 
   const NodePlan& plan_;
@@ -54,9 +56,11 @@ class PlaceSearch {
   std::uint32_t threads_ = 1;  // per core, the most of any of them
   std::uint32_t least_cores_ = std::numeric_limits<std::uint32_t>::max();  // of any of them
   std::uint32_t most_tasks_ = 0;                                           // on any of them
-  std::uint32_t cores_for_one_ = 0;  // free cores without which a node holds no task
-  std::uint32_t cores_for_all_ = 0;  // … not the whole job; 0: more than one node is asked for
-  bool one_node_at_most_ = false;
+  std::uint32_t cores_for_one_ = 0;     // free cores without which a node holds no task
+  std::uint32_t cores_for_fewest_ = 0;  // … is none of the fewest nodes possible; 0: not known
+  std::uint64_t cores_in_all_ = 0;  // free on all nodes together, without which there is no room
+  std::uint32_t least_nodes_ = 1;
+  bool no_more_nodes_ = false;                        // than the least
   std::vector<std::uint16_t> groups_;                 // bounds in the window at hand
   std::vector<CoreBounds::GroupBounds> group_nodes_;  // those of nodes, where they were asked for
   std::vector<char> has_nodes_;

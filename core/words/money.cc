@@ -25,13 +25,9 @@ std::int64_t saturate(__int128 micro) {
 // Truncation leaves an exact rest, which is far cheaper here than round(): a quote rounds
 // thousands.
 Result<Money> Money::from_credits(double credits) {
-  const double micro = credits * kMicroPerCredit;
-  if (!(std::abs(micro) <= static_cast<double>(kMaxMicro))) {
-    return fail(fmt::format("{} is not an amount of credits", credits));
-  }
-  const auto whole = static_cast<std::int64_t>(micro);
-  const double rest = micro - static_cast<double>(whole);
-  return Money(whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0));
+  const std::optional<Money> amount = nearest(credits);
+  if (!amount) return fail(fmt::format("{} is not an amount of credits", credits));
+  return *amount;
 }
 
 Result<Money> Money::parse(std::string_view text) {

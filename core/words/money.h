@@ -4,8 +4,10 @@
 // micro-credit.
 #pragma once
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +30,14 @@ class Money {
   /// Nearest micro-credit to `credits` (ties away from zero). Fails when not finite or out of
   /// range.
   static Result<Money> from_credits(double credits);
+  /// from_credits() for many amounts, of which it does not matter why there is none.
+  static std::optional<Money> nearest(double credits) {
+    const double micro = credits * kMicroPerCredit;
+    if (!(std::abs(micro) <= static_cast<double>(kMaxMicro))) return std::nullopt;
+    const auto whole = static_cast<std::int64_t>(micro);
+    const double rest = micro - static_cast<double>(whole);
+    return Money(whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0));
+  }
 
   /// Parses decimal credits as a user types them: "40", "38.90", ".5", at most six decimals, no
   /// sign, no exponent. Fails with what is allowed when the text is anything else, too large,

@@ -139,7 +139,11 @@ void change(Random& random, NodePlan& plan, Plain& plain, Time scale) {
   plain.bookings[key] = booked;
 }
 
-void expect_same(Random& random, const NodePlan& plan, const Plain& plain, Time from, Time scale) {
+constexpr Time kLongAfter = Time{40} * 5000 * 90;
+
+/// Counts the windows that were known to be closed.
+void expect_same(Random& random, const NodePlan& plan, const Plain& plain, Time from, Time scale,
+                 int& closed) {
   const Shape shape = random_shape(random);
   const std::string ignore = random.once_in(3) ? "b" + std::to_string(random.below(200)) : "";
   PlaceSearch search(plan, shape, "main", ignore);
@@ -149,10 +153,19 @@ void expect_same(Random& random, const NodePlan& plan, const Plain& plain, Time 
         start + 1 + (random.once_in(2) ? random.below(250) : 60 * scale * random.below(50));
     EXPECT_EQ(search.at(start, end), plain.place(shape, start, end, ignore))
         << shape.cpus << " CPUs in [" << start << ", " << end << ")";
+    const Time open = search.open_from(start, end);
+    EXPECT_GE(open, start);
+    if (open <= start) continue;
+    ++closed;
+    const Time until = std::min(open, start + kLongAfter);
+    for (const Time later : {start, start + (until - start) / 2, until - 1})
+      EXPECT_FALSE(plain.place(shape, later, later + end - start, ignore))
+          << shape.cpus << " CPUs in [" << start << ", " << end << "), closed until " << open;
   }
 }
 
 TEST(PlaceSearch, FindsWhatALookAtEveryBookingFinds) {
+  int closed = 0;
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -167,10 +180,11 @@ TEST(PlaceSearch, FindsWhatALookAtEveryBookingFinds) {
       for (int i = 0; i < 10; ++i) change(random, plan, plain, scale);
       if (random.once_in(6)) plan.forget_before(now += scale * random.below(400));
       if (random.once_in(10)) plan.set_nodes(plain.nodes);
-      expect_same(random, plan, plain, now, scale);
+      expect_same(random, plan, plain, now, scale, closed);
     }
     if (HasFailure()) return;
   }
+  EXPECT_GT(closed, 50);
 }
 
 // Two weeks of slices are kept: beyond them nothing is bounded, and all is found.
