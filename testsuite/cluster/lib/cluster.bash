@@ -37,7 +37,7 @@ cluster_wait() {
 
 # Before every command bats writes down the whole way to it, which costs a millisecond; that of a test's own lines will do.
 trace_tests_alone() {
-  [[ -z ${BATS_VERSION:-} ]] || trap '[[ ${#FUNCNAME[@]} -gt 3 ]] || bats_debug_trap "$BASH_SOURCE"' DEBUG
+  ! declare -F bats_debug_trap >/dev/null || trap '[[ ${#FUNCNAME[@]} -gt 3 ]] || bats_debug_trap "$BASH_SOURCE"' DEBUG
 }
 
 # cluster_slurm_since 23.11: whether the Slurm here is of that release or a later one.
