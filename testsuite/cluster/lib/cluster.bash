@@ -31,7 +31,7 @@ cluster_wait() {
   shift
   until "$@" >/dev/null 2>&1; do
     [[ ${EPOCHREALTIME/./} -lt $deadline ]] || return 1
-    sleep "0.$((++asked < 20 ? 1 : 3))" # each question is a process, and many tests wait at once
+    sleep "0.$((++asked < 10 ? 1 : 5))" # each question is a process, and many tests wait at once
   done
 }
 
