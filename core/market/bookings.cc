@@ -7,6 +7,7 @@ void Bookings::set_nodes(std::vector<Node> nodes) {
   plan_.set_nodes(std::move(nodes));
   ends_.clear();
   for (const Time end : plan_.ends()) ++ends_[end];
+  ++freed_;  // what held other nodes too may be gone, and nodes may be new
 }
 
 void Bookings::book(const std::string& key, Placement placement, Time start, Time end) {

@@ -17,8 +17,7 @@ Time next_try(const Bookings& bookings, Time start, int tried) {
   return bookings.next_end(start, 1 << std::min(tried / kStrideEvery, 8));
 }
 
-Time next_try(const Bookings& bookings, const PlaceSearch& places, Time start, Time end,
-              int tried) {
+Time next_try(const Bookings& bookings, PlaceSearch& places, Time start, Time end, int tried) {
   return std::max(next_try(bookings, start, tried), places.open_from(start, end));
 }
 

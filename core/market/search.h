@@ -10,6 +10,6 @@ namespace market {
 /// The next start worth a try when nothing fits at `start`, after `tried` tries; `start` when there is none.
 Time next_try(const Bookings& bookings, Time start, int tried);
 /// The same when places.at(start, end) has just found nothing.
-Time next_try(const Bookings& bookings, const PlaceSearch& places, Time start, Time end, int tried);
+Time next_try(const Bookings& bookings, PlaceSearch& places, Time start, Time end, int tried);
 
 }  // namespace market

@@ -31,7 +31,7 @@ class StartSpans {
 class StartOrder {
  public:
   void clear();
-  /// `index` of the start in the list; each larger than the one before.
+  /// `index` of the start in the list.
   void add(double score, std::uint32_t index) { starts_.push_back({score, index}); }
   bool empty() const { return starts_.empty(); }
   /// The one with the smallest score that was not given yet, ties to the first; nothing when all were.

@@ -252,8 +252,8 @@ CoreBounds::GroupBounds CoreBounds::bound_nodes(std::size_t group, Time start, T
 }
 
 // Whatever part of its first slice a window has, it has all of the next `inner` ones.
-Time CoreBounds::open_from(Time start, Time length, std::uint32_t on_one,
-                           std::uint64_t in_all) const {
+Time CoreBounds::open_from(Time start, Time length, std::uint32_t on_one, std::uint64_t in_all,
+                           const Span& closed) const {
   const std::size_t width = group_cores_.size();
   if (now_ < 0 || width == 0) return start;
   const auto cores = static_cast<std::uint16_t>(std::min<std::uint32_t>(on_one, kNoBound));
@@ -261,6 +261,7 @@ Time CoreBounds::open_from(Time start, Time length, std::uint32_t on_one,
       static_cast<std::uint16_t>(std::clamp<std::int64_t>(length / kSlice - 1, 0, kMostSlices));
   const std::int64_t begin = std::max(slice_at(start), now_) - through_.first;
   const auto known = static_cast<std::int64_t>(totals_.size());
+  if (begin >= known) return start;
   const auto row_of = [&](const Level& level, std::int64_t slice) {
     return slice < known ? level.rows.data() + slice * static_cast<std::ptrdiff_t>(width)
                          : group_cores_.data();
@@ -277,10 +278,13 @@ Time CoreBounds::open_from(Time start, Time length, std::uint32_t on_one,
       for (std::size_t at = 0; at < width && !is_closed; at += kAtOnce)
         go_on<kAtOnce>(&runs[at], row_of(within_[0], slice) + at, cores);
     }
-    if (first < begin || total_of(first) < in_all) continue;
+    if (first < begin) continue;
+    const Time since = (first + through_.first) * kSlice;
+    if (since >= closed.from && since < closed.until) return closed.until;
+    if (total_of(first) < in_all) continue;
     for (std::size_t at = 0; at < width; at += kAtOnce) {
       if (is_open<kAtOnce>(&runs[at], row_of(through_, first) + at, inner, cores))
-        return std::max(start, (first + through_.first) * kSlice);
+        return std::max(start, since);
     }
   }
   return std::numeric_limits<Time>::max();

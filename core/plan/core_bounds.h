@@ -51,8 +51,10 @@ class CoreBounds {
   /// Of each node of one group the bound over [start, end).
   GroupBounds bound_nodes(std::size_t group, Time start, Time end) const;
   /// At or after `start`: before it begins no window of `length` over which a node has `on_one` cores free and in each
-  /// slice of which all together have `in_all`. A glance at each slice that is passed over.
-  Time open_from(Time start, Time length, std::uint32_t on_one, std::uint64_t in_all) const;
+  /// slice of which all together have `in_all`. A glance at each slice that is passed over, but for those of `closed`, in
+  /// which none begins as an earlier call told.
+  Time open_from(Time start, Time length, std::uint32_t on_one, std::uint64_t in_all,
+                 const Span& closed) const;
 
  private:
   /// What is free of each node of one group, slice after slice, so that a booking writes and a window reads one stretch of

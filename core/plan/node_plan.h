@@ -41,7 +41,7 @@ class NodePlan {
   void cancel(const std::string& key);
   bool booked(const std::string& key) const { return bookings_.contains(key); }
   std::optional<Time> end_of(const std::string& key) const;
-  /// Of all bookings, in the order of their keys.
+  /// Of all bookings.
   std::vector<Time> ends() const;
   /// What a booking holds at `time`; null when it holds nothing then.
   const Placement* held(const std::string& key, Time time) const;

@@ -149,13 +149,17 @@ std::optional<Placement> PlaceSearch::at(Time start, Time end) {
 
 // Where some group passes, as it mostly does where little is free for long, a look at all slices would be in vain. What is
 // ignored counts as free, and the bounds do not know that.
-Time PlaceSearch::open_from(Time start, Time end) const {
+Time PlaceSearch::open_from(Time start, Time end) {
   const std::uint32_t on_one =
       no_more_nodes_ ? std::max(cores_for_one_, cores_for_fewest_) : cores_for_one_;
   const bool some_group_passes = std::any_of(
       groups_.begin(), groups_.end(), [on_one](std::uint16_t most) { return most >= on_one; });
   if (ignored_ != nullptr || most_tasks_ == 0 || some_group_passes) return start;
-  return plan_.bounds_.open_from(start, end - start, on_one, cores_in_all_);
+  if (end - start != closed_length_) closed_ = {};
+  closed_length_ = end - start;
+  const Time open = plan_.bounds_.open_from(start, closed_length_, on_one, cores_in_all_, closed_);
+  closed_ = {start, open};
+  return open;
 }
 
 /// The search on those nodes that may have so many cores free.

@@ -31,7 +31,7 @@ class PlaceSearch {
   /// As NodePlan::place().
   std::optional<Placement> at(Time start, Time end);
   /// After at(start, end) found nothing: at or after `start`, a moment before which it finds no room for so long a time.
-  Time open_from(Time start, Time end) const;
+  Time open_from(Time start, Time end);
   /// As NodePlan::place_empty().
   std::optional<Placement> on_empty() const;
 
@@ -60,6 +60,9 @@ class PlaceSearch {
   std::uint32_t cores_for_fewest_ = 0;  // … is none of the fewest nodes possible; 0: not known
   std::uint64_t cores_in_all_ = 0;  // free on all nodes together, without which there is no room
   std::uint32_t least_nodes_ = 1;
+  CoreBounds::Span
+      closed_;  // in which nothing begins that is so long, as the last open_from() found
+  Time closed_length_ = 0;
   bool no_more_nodes_ = false;                        // than the least
   std::vector<std::uint16_t> groups_;                 // bounds in the window at hand
   std::vector<CoreBounds::GroupBounds> group_nodes_;  // those of nodes, where they were asked for

@@ -176,6 +176,8 @@ contract_of() {
     jq -r --arg quote "$1" '.market | select(.quote == $quote) | .ex_post'
 }
 
+contract_is_saved() { cluster_state_saved && [[ -n $(contract_of "$(name):1") ]]; }
+
 # adjusted CONTRACT START QUOTED: the share that the sigmoid, 99 % of its maximum at its drop and 1 % at its zero, leaves of the
 # price of a run that started then (equation 2), and the micro-credits.
 adjusted() {
@@ -194,7 +196,7 @@ adjusted() {
   [[ $(ask .class) == curve && $(micro "$price") -gt 0 ]] || { echo "$MENU" && return 1; }
   accepted games -A physics -n 1 -t 1 --class=curve --quote="$(name):1" --wrap 'sleep 1'
   scontrol update NodeName="n[1-$CLUSTER_NODES]" State=DRAIN Reason=test
-  cluster_state_saved
+  cluster_wait 30 contract_is_saved
   contract=$(contract_of "$(name):1")
   cluster_restart_slurmctld KILL
   promised=$(cut -d' ' -f3 <<<"$contract")

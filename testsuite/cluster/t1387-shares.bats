@@ -53,8 +53,8 @@ started() { [[ $(ledger "select count(*) from segment where elapsed > 0 and time
   fund daemon main 10 --interval=0:30
   blocker=$(sbatch --parsable -o /dev/null -n 16 -t 5 --wrap "sleep 300")
   cluster_wait_state RUNNING "$blocker"
-  for i in games daemon; do
-    cluster_as "$i" sbatch -Q -o /dev/null -n 1 -t 2 --array=1-150 --wrap "sleep 2" 2>/dev/null
+  for i in games daemon games daemon; do
+    cluster_as "$i" sbatch -Q -o /dev/null -n 1 -t 2 --array=1-100 --wrap "sleep 2" 2>/dev/null
   done
   sleep 2
   scancel "$blocker"

@@ -235,7 +235,14 @@ TEST(TycoonPaper, BestResponseIsOptimalAndScales) {
               fmt::format("{:.3f} ms; margins equal to {:.0e}", 1e3 * seconds, worst));
     EXPECT_LT(worst, 1e-9);
     EXPECT_NEAR(spent / budget, 1, 1e-9);
-    EXPECT_LT(seconds, 0.03);
+    if (count < 10000) continue;  // too short to be compared
+    std::vector<double> ratios(hosts.size());
+    const double sorting = papers::cpu_seconds_of(3, [&] {
+      std::transform(hosts.begin(), hosts.end(), ratios.begin(),
+                     [](const HostOffer& offer) { return offer.weight / offer.others; });
+      std::sort(ratios.begin(), ratios.end());
+    });
+    EXPECT_LT(seconds, 12 * sorting);
   }
 }
 

@@ -396,10 +396,9 @@ cluster_restart_slurmctld() {
 
 # Until slurmctld has written its jobs to disk as they are now: a new job makes it write, some seconds later.
 cluster_state_saved() {
-  local mark=$CLUSTER_DIR/run/saved job saved=0
-  touch "$mark"
-  job=$(sbatch --parsable --hold -D / -o /dev/null -t 1 --wrap true) || return 1
-  cluster_wait 30 test "$CLUSTER_DIR/state/job_state" -nt "$mark" || saved=1
+  local name=saved.$BASHPID.$EPOCHREALTIME job saved=0
+  job=$(sbatch --parsable --hold -J "$name" -D / -o /dev/null -t 1 --wrap true) || return 1
+  cluster_wait 30 grep -qa "$name" "$CLUSTER_DIR/state/job_state" || saved=1
   scancel "$job"
   return "$saved"
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 
@@ -147,10 +148,13 @@ void expect_same(Random& random, const NodePlan& plan, const Plain& plain, Time 
   const Shape shape = random_shape(random);
   const std::string ignore = random.once_in(3) ? "b" + std::to_string(random.below(200)) : "";
   PlaceSearch search(plan, shape, "main", ignore);
-  for (int window = 0; window < 4; ++window) {
+  const auto random_length = [&] {
+    return Time{1} + (random.once_in(2) ? random.below(250) : 60 * scale * random.below(50));
+  };
+  const Time usual = random_length();
+  for (int window = 0; window < 6; ++window) {  // in any order of their starts
     const Time start = from + scale * random.below(5000);
-    const Time end =
-        start + 1 + (random.once_in(2) ? random.below(250) : 60 * scale * random.below(50));
+    const Time end = start + (random.once_in(3) ? random_length() : usual);
     EXPECT_EQ(search.at(start, end), plain.place(shape, start, end, ignore))
         << shape.cpus << " CPUs in [" << start << ", " << end << ")";
     const Time open = search.open_from(start, end);
@@ -185,6 +189,22 @@ TEST(PlaceSearch, FindsWhatALookAtEveryBookingFinds) {
     if (HasFailure()) return;
   }
   EXPECT_GT(closed, 50);
+}
+
+TEST(CoreBounds, OpenFromIsTheFirstSliceWithRoomForSoLong) {
+  Node node;
+  node.cores = 4;
+  CoreBounds bounds;
+  bounds.set_nodes({node});
+  bounds.forget_before(0);
+  const CoreSet all = CoreSet::first(4);
+  bounds.set(0, bounds.concerned(0, 6000), {{0, 3000, &all}, {4200, 6000, &all}});
+  EXPECT_EQ(bounds.open_from(0, 1200, 4, 4, {}), 3000);
+  EXPECT_EQ(bounds.open_from(0, 1200, 4, 4, {600, 4800}), 4800);  // nothing is asked again
+  EXPECT_EQ(bounds.open_from(0, 1800, 4, 4, {}), 6000);
+  EXPECT_EQ(bounds.open_from(9000, 1800, 4, 4, {}), 9000);  // beyond all that is held
+  EXPECT_EQ(bounds.open_from(0, 1200, 5, 4, {}), std::numeric_limits<Time>::max());
+  EXPECT_EQ(bounds.open_from(0, 1200, 4, 5, {}), std::numeric_limits<Time>::max());
 }
 
 // Two weeks of slices are kept: beyond them nothing is bounded, and all is found.
