@@ -29,7 +29,7 @@ class Bookings {
   /// the first of them: until then the same bookings are in the way.
   Time next_end(Time time, int count = 1) const;
 
-  /// How often room was made (a booking cancelled or shortened) so far.
+  /// How often room was made so far: a booking was replaced or cancelled, or the nodes are others.
   std::uint64_t freed() const { return freed_; }
 
  private:

@@ -22,8 +22,6 @@ std::int64_t saturate(__int128 micro) {
 
 }  // namespace
 
-// Truncation leaves an exact rest, which is far cheaper here than round(): a quote rounds
-// thousands.
 Result<Money> Money::from_credits(double credits) {
   const std::optional<Money> amount = nearest(credits);
   if (!amount) return fail(fmt::format("{} is not an amount of credits", credits));

@@ -30,10 +30,11 @@ class Money {
   /// Nearest micro-credit to `credits` (ties away from zero). Fails when not finite or out of
   /// range.
   static Result<Money> from_credits(double credits);
-  /// from_credits() for many amounts, of which it does not matter why there is none.
+  /// from_credits() where it does not matter why there is no amount.
   static std::optional<Money> nearest(double credits) {
     const double micro = credits * kMicroPerCredit;
     if (!(std::abs(micro) <= static_cast<double>(kMaxMicro))) return std::nullopt;
+    // Truncation leaves an exact rest, which is far cheaper than round(): a quote rounds thousands.
     const auto whole = static_cast<std::int64_t>(micro);
     const double rest = micro - static_cast<double>(whole);
     return Money(whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0));

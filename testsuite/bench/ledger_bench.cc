@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -98,6 +99,12 @@ class Books {
   std::uint32_t liens_ = 0, settled_ = 0;
 };
 
+// Arguments: operations of a group, and runs that were settled before.
+void in_groups(benchmark::internal::Benchmark* bench) {
+  for (const std::int64_t count : {1, 100, 1000}) bench->Args({count, 0});
+  bench->Args({1000, 100'000})->UseRealTime()->Iterations(10);
+}
+
 template <class Make>
 void measure(benchmark::State& state, Make make) {
   Books books(static_cast<std::uint32_t>(state.range(1)));
@@ -114,13 +121,7 @@ void measure(benchmark::State& state, Make make) {
 void BM_PlaceLiens(benchmark::State& state) {
   measure(state, [](Books& books, std::size_t count) { return books.liens(count); });
 }
-BENCHMARK(BM_PlaceLiens)
-    ->Args({1, 0})
-    ->Args({100, 0})
-    ->Args({1000, 0})
-    ->Args({1000, 100'000})
-    ->UseRealTime()
-    ->Iterations(10);
+BENCHMARK(BM_PlaceLiens)->Apply(in_groups);
 
 void BM_Settle(benchmark::State& state) {
   measure(state, [](Books& books, std::size_t count) {
@@ -128,13 +129,7 @@ void BM_Settle(benchmark::State& state) {
     return books.settlements(count);
   });
 }
-BENCHMARK(BM_Settle)
-    ->Args({1, 0})
-    ->Args({100, 0})
-    ->Args({1000, 0})
-    ->Args({1000, 100'000})
-    ->UseRealTime()
-    ->Iterations(10);
+BENCHMARK(BM_Settle)->Apply(in_groups);
 
 }  // namespace
 }  // namespace market
