@@ -223,6 +223,23 @@ std::size_t PotExchange::seat(Table& table, const std::string& partition, const 
   return found->second;
 }
 
+// Who had more than his share while others waited stays so when he has no job for a while.
+void PotExchange::seat_debtors(Table& table, const std::string& partition, const Host& host) const {
+  for (const auto& [key, behind] : host.behind) {
+    const std::size_t slash = key.find('/');
+    const bool owes = std::any_of(behind.begin(), behind.end(), [](double of) { return of < 0; });
+    if (!owes || slash == std::string::npos) continue;  // the account of one job ends with it
+    if (!table.seats.try_emplace(key, table.players.size()).second) continue;
+    tycoon::Player player{{}, behind};
+    for (const HostGood& good : host.goods)
+      player.purses.push_back(purse_of(pot_name(site_.cluster_name, partition, good.tres,
+                                                key.substr(0, slash), key.substr(slash + 1)),
+                                       table.debts));
+    table.players.push_back(std::move(player));
+    table.keys.push_back(key);
+  }
+}
+
 void PotExchange::hold(const std::string& partition, const std::vector<Job*>& jobs, Time now) {
   Host& host = host_of(partition);
   if (host.goods.empty()) return;
@@ -250,6 +267,7 @@ void PotExchange::hold(const std::string& partition, const std::vector<Job*>& jo
     table.runs.push_back(std::move(run));
     table.running_jobs.push_back(job);
   }
+  seat_debtors(table, partition, host);
   tycoon::PotHost rules;
   for (const HostGood& good : host.goods) rules.capacity.push_back(good.capacity);
   rules.period = static_cast<double>(settings.auction_period);

@@ -77,7 +77,7 @@ class PotExchange final : public AuctionExchange {
  private:
   struct Host {
     std::vector<HostGood> goods;
-    std::map<std::string, std::vector<double>> behind;         ///< by player
+    std::map<std::string, std::vector<double>> behind;  ///< by player; of debtors also without jobs
     std::map<std::string, std::vector<tycoon::Claim>> claims;  ///< by player
     std::map<std::uint32_t, Time> vain;  ///< by uid: when nodes kept a job of his waiting
     Time at = 0;                         ///< of the last period
@@ -101,6 +101,7 @@ class PotExchange final : public AuctionExchange {
   void hold(const std::string& partition, const std::vector<Job*>& jobs, Time now);
   std::size_t seat(Table& table, const std::string& partition, const Host& host,
                    const Job& job) const;
+  void seat_debtors(Table& table, const std::string& partition, const Host& host) const;
   std::vector<tycoon::Purse> purses_of(const std::string& partition, const Host& host,
                                        const Job& job, const Debts& debts) const;
   void take_out(Table& table, const tycoon::PotPeriod& period, Host& host, Time now);

@@ -13,8 +13,8 @@ namespace {
 
 using Table = std::vector<std::vector<double>>;
 
-/// For so many periods of all that he is allotted somebody can be behind at most: who waits for a
-/// job that cannot start gathers no more.
+/// For so many periods of all that he is allotted somebody can be behind at most, beside a period of
+/// his largest job: who waits for a job that cannot start gathers no more.
 constexpr double kMostPotPeriods = 10;
 
 class Holding {
@@ -30,6 +30,7 @@ class Holding {
         free_(table(players.size())),
         claim_(table(players.size())),
         charged_(table(players.size())),
+        largest_(table(players.size())),
         longest_(players.size(), 0) {
     out_.rates = table(runs.size());
     out_.claims.assign(players.size(), std::vector<Claim>(goods_));
@@ -46,6 +47,7 @@ class Holding {
       if (auto charged = charge(good); !charged) return tl::unexpected(charged.error());
     }
     claim();
+    for (std::size_t good = 0; good < goods_; ++good) fall_behind(good);
     rank();
     return std::move(out_);
   }
@@ -59,8 +61,12 @@ class Holding {
     for (const HeldRun& run : runs_)
       if (run.is_stopped)
         longest_[run.player] = std::max({longest_[run.player], run.seconds_left, 1.0});
-    for (const WaitingJob& job : waiting_)
-      if (job.claims) longest_[job.player] = std::max(longest_[job.player], job.limit);
+    for (const WaitingJob& job : waiting_) {
+      if (!job.claims) continue;
+      longest_[job.player] = std::max(longest_[job.player], job.limit);
+      for (std::size_t good = 0; good < goods_; ++good)
+        largest_[job.player][good] = std::max(largest_[job.player][good], job.wanted[good]);
+    }
     for (std::size_t p = 0; p < players_.size(); ++p) {
       for (std::size_t good = 0; good < goods_; ++good) {
         const Purse& purse = players_[p].purses[good];
@@ -166,13 +172,30 @@ class Holding {
     for (std::size_t p = 0; p < players_.size(); ++p)
       for (std::size_t good = 0; good < goods_; ++good)
         out_.claims[p][good].allotted = allotted(p, good, claim_[p][good]);
+  }
+
+  // What lay idle or went to others than players is nobody's loss: together those who wait, and those
+  // who had too much before and are to come back, are behind by nothing, each by his part of it.
+  void fall_behind(std::size_t good) {
+    double all = 0, shares = 0;
+    bool does_anybody_wait = false;
+    std::vector<double> share(players_.size(), 0.0);
     for (std::size_t p = 0; p < players_.size(); ++p) {
-      if (!(longest_[p] > 0)) continue;  // what he was owed ends with his last waiting job
-      for (std::size_t good = 0; good < goods_; ++good) {
-        const double owed = out_.claims[p][good].allotted - held_[p][good];
-        const double most = kMostPotPeriods * host_.period * out_.claims[p][good].allotted;
-        out_.behind[p][good] = std::min(most, players_[p].behind[good] + owed * host_.elapsed);
-      }
+      const bool waits = longest_[p] > 0;
+      share[p] = allotted(p, good, out_.claims[p][good].share > 0 ? out_.claims[p][good].bid : 0);
+      double& behind = out_.behind[p][good];
+      behind = players_[p].behind[good] + (share[p] - held_[p][good]) * host_.elapsed;
+      behind = std::min(
+          behind, waits ? host_.period * (kMostPotPeriods * share[p] + largest_[p][good]) : 0);
+      if (!waits && !(behind < 0)) share[p] = 0;
+      does_anybody_wait |= waits;
+      all += behind;
+      shares += share[p];
+    }
+    for (std::size_t p = 0; p < players_.size(); ++p) {
+      double& behind = out_.behind[p][good];
+      if (shares > 0) behind -= all / shares * share[p];
+      if (!(longest_[p] > 0)) behind = does_anybody_wait ? std::min(behind, 0.0) : 0;
     }
   }
 
@@ -187,15 +210,15 @@ class Holding {
   }
 
   struct Next {
-    double behind = 0;  ///< resource-seconds, in capacities
+    double behind = 0;  ///< seconds of what its player is allotted
     std::size_t job = 0;
     bool operator<(const Next& other) const {
       return behind != other.behind ? behind < other.behind : job > other.job;
     }
   };
 
-  // How far behind the player of a job would still be in the next period; nothing: it bids nothing
-  // that counts for something that it wants.
+  // How far behind the player of a job would still be after the next period, were it running then;
+  // nothing: it bids nothing that counts for something that it wants.
   bool look(std::size_t index, Next& next) {
     const WaitingJob& job = waiting_[index];
     Rank& rank = out_.ranks[index];
@@ -214,9 +237,10 @@ class Holding {
       const double of =
           std::max(share * host_.capacity[good], held_[job.player][good] + job.wanted[good]);
       rank.rates[good] = bid * job.wanted[good] / of;
-      const double owed = allotted(job.player, good, bid) - held_[job.player][good];
-      next.behind = std::min(next.behind, (out_.behind[job.player][good] + owed * host_.period) /
-                                              host_.capacity[good]);
+      const double part = allotted(job.player, good, bid);
+      const double owed = part - held_[job.player][good] - job.wanted[good];
+      next.behind =
+          std::min(next.behind, (out_.behind[job.player][good] + owed * host_.period) / part);
     }
     return wants_any;
   }
@@ -270,6 +294,7 @@ class Holding {
   const std::size_t goods_;
   Table held_, free_, claim_;
   Table charged_;                              // bids of equation (1), by player and good
+  Table largest_;                              // what waits wants most of it, by player and good
   std::vector<double> longest_;                // time limits of what waits, by player; 0: nothing
   std::vector<double> holders_bid_, claimed_;  // by good, credits/s
   PotPeriod out_;

@@ -18,8 +18,10 @@ struct Purse {
 };
 
 struct Player {
-  std::vector<Purse> purses;   ///< by good
-  std::vector<double> behind;  ///< resource-seconds owed to him since he became ready, by good
+  std::vector<Purse> purses;  ///< by good
+  /// Resource-seconds owed to him since he became ready, by good; < 0: he had more than his share
+  /// while others waited, which counts until he has waited for it or nobody waits.
+  std::vector<double> behind;
 };
 
 struct HeldRun {
@@ -75,7 +77,8 @@ struct PotPeriod {
 
 /// Allocation by equation (1) and charges by equation (2) over the players that hold something;
 /// those of waiting jobs over these and the player himself, so that who is idle evicts nobody. A
-/// job that wants two goods is ranked by the one of which its player is least behind. Waiting jobs
+/// job that wants two goods is ranked by the one of which its player is least behind, in seconds of
+/// what he is allotted: so starts go by shares, and tasks of one length too. Waiting jobs
 /// of a player go in the order given. Costs O((runs + waiting · log players) · goods). Fails as
 /// allocate() does.
 Result<PotPeriod> hold_period(const PotHost& host, const std::vector<Player>& players,

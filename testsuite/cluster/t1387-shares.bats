@@ -53,16 +53,16 @@ started() { [[ $(ledger "select count(*) from segment where elapsed > 0 and time
   fund daemon main 10 --interval=0:30
   blocker=$(sbatch --parsable -o /dev/null -n 16 -t 5 --wrap "sleep 300")
   cluster_wait_state RUNNING "$blocker"
-  for i in games daemon; do
+  for i in games daemon daemon; do # 100 tasks are the most of an array
     cluster_as "$i" sbatch -Q -o /dev/null -n 1 -t 2 --array=1-100 --wrap "sleep 2" 2>/dev/null
   done
   sleep 2
   scancel "$blocker"
-  cluster_wait 60 started 80
-  starts=$(ledger "select user from segment where elapsed > 0 and time_limit = 120 order by start, job_id limit 80")
+  cluster_wait 120 started 160
+  starts=$(ledger "select user from segment where elapsed > 0 and time_limit = 120 order by start, job_id limit 160")
   own=$(grep -c games <<<"$starts")
-  echo "# $own of 80 starts are of 20.5 % of the money" >&3
-  [[ $own -ge 13 && $own -le 20 ]]
+  echo "# $own of 160 starts are of 20.5 % of the money" >&3
+  [[ $own -ge 25 && $own -le 40 ]]
   scancel -u games
   scancel -u daemon
   cluster_wait 90 cluster_no_jobs

@@ -106,8 +106,116 @@ TEST(TycoonPots, WhoIsFurthestBehindStartsFirst) {
   EXPECT_EQ(period->ranks[0].place, 0U);
   EXPECT_EQ(period->ranks[1].place, 1U);
   // Of 16 CPUs a quarter and three quarters are owed for a second.
-  EXPECT_DOUBLE_EQ(period->behind[0][0], 34);
-  EXPECT_DOUBLE_EQ(period->behind[1][0], 22);
+  // Of 16 CPUs a quarter and three quarters are owed for a second: 34 and 22, of which all 56 are of CPUs that
+  // nobody had, a quarter and three quarters again.
+  EXPECT_DOUBLE_EQ(period->behind[0][0], 20);
+  EXPECT_DOUBLE_EQ(period->behind[1][0], -20);
+}
+
+// 16 CPUs on which every player keeps so many tasks of one CPU, running or waiting. A CPU lies idle for a second
+// after each, as Slurm's may; the order of a period holds until the next one.
+class ShortTasks {
+ public:
+  struct User {
+    double balance;
+    std::size_t keeps;
+  };
+
+  explicit ShortTasks(std::vector<User> users, int seconds = 2)
+      : users_(std::move(users)),
+        seconds_(seconds),
+        starts_(users_.size(), 0),
+        behind_(users_.size(), 0.0) {}
+
+  // The starts of each user in so many periods of a second.
+  std::vector<int> run(int periods) {
+    for (int now = 0; now < periods; ++now) {
+      std::erase_if(tasks_, [&](const Task& task) { return task.start + seconds_ < now; });
+      start(now, period(now));
+    }
+    return starts_;
+  }
+
+ private:
+  struct Task {
+    std::size_t user;
+    int start;
+  };
+
+  PotPeriod period(int now) {
+    std::vector<Player> players;
+    for (std::size_t u = 0; u < users_.size(); ++u)
+      players.push_back(player(users_[u].balance, 1e6, 0, behind_[u]));
+    std::vector<HeldRun> runs;
+    std::vector<std::size_t> has(users_.size(), 0);
+    for (const Task& task : tasks_) {
+      if (task.start + seconds_ <= now) continue;
+      runs.push_back(run_of(task));
+      ++has[task.user];
+    }
+    waiting_.clear();
+    for (std::size_t u = 0; u < users_.size(); ++u)
+      for (; has[u] < users_[u].keeps; ++has[u]) waiting_.push_back(job(u, 1, 120));
+    const auto period = hold_period(host(16, false), players, runs, waiting_);
+    for (std::size_t u = 0; u < users_.size(); ++u) behind_[u] = period->behind[u][0];
+    return *period;
+  }
+
+  static HeldRun run_of(const Task& task) { return market::tycoon::run(task.user, 1); }
+
+  void start(int now, const PotPeriod& period) {
+    std::vector<std::size_t> order(waiting_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[period.ranks[i].place] = i;
+    for (const std::size_t i : order) {
+      if (tasks_.size() == 16) return;
+      tasks_.push_back({waiting_[i].player, now});
+      ++starts_[waiting_[i].player];
+    }
+  }
+
+  std::vector<User> users_;
+  int seconds_;
+  std::vector<int> starts_;
+  std::vector<double> behind_;
+  std::vector<Task> tasks_;
+  std::vector<WaitingJob> waiting_;
+};
+
+// 2.577 of 12.577 credits are 20.5 %, of 16 CPUs 3.28; half of the time of the CPUs is nobody's.
+TEST(TycoonPots, ShortTasksStartBySharesAlsoWhereCpusLieIdleBetweenThem) {
+  const std::vector<int> starts = ShortTasks({{2.577, 100}, {10, 100}}).run(300);
+  const double all = starts[0] + starts[1];
+  EXPECT_GT(all, 1400);
+  EXPECT_NEAR(starts[0] / all, 0.205, 0.01);
+  // Already at the beginning.
+  const std::vector<int> first = ShortTasks({{2.577, 100}, {10, 100}}).run(15);
+  EXPECT_NEAR(first[0] / static_cast<double>(first[0] + first[1]), 0.205, 0.03);
+}
+
+// A hundredth of the money has its starts too, beside two who always have more to start.
+TEST(TycoonPots, ASmallPotStartsByItsShareAndIsNeverForgotten) {
+  const std::vector<int> starts = ShortTasks({{1, 100}, {24, 100}, {75, 100}}).run(1000);
+  const double all = starts[0] + starts[1] + starts[2];
+  EXPECT_NEAR(starts[0] / all, 0.01, 0.003);
+  EXPECT_NEAR(starts[1] / all, 0.24, 0.01);
+}
+
+// Who always has just one task hands in the next one when it has ended: what he had too much counts although he
+// waits for nothing in between. Of tasks longer than ten periods a part is forgotten, since nobody can be further
+// behind; were all of it, a hundredth of the money would have 3.1 % of the starts. And many users with a part each
+// start no more than one with all of it.
+TEST(TycoonPots, OneTaskAtATimeOrManyUsersStartNoMore) {
+  const auto single = [](int seconds) {
+    const std::vector<int> starts =
+        ShortTasks({{1, 1}, {24, 100}, {75, 100}}, seconds).run(500 * (seconds + 1));
+    return starts[0] / static_cast<double>(starts[0] + starts[1] + starts[2]);
+  };
+  EXPECT_NEAR(single(2), 0.01, 0.003);
+  EXPECT_LT(single(30), 0.015);
+  const std::vector<int> split =
+      ShortTasks({{2.5, 1}, {2.5, 1}, {2.5, 1}, {2.5, 1}, {90, 100}}).run(1000);
+  const int together = split[0] + split[1] + split[2] + split[3];
+  EXPECT_LE(together / static_cast<double>(together + split[4]), 0.11);
 }
 
 TEST(TycoonPots, WhatIsOwedEndsWithTheLastWaitingJob) {
@@ -169,9 +277,10 @@ TEST(TycoonPots, AJobForTwoGoodsIsRankedByTheWorse) {
   const std::vector<WaitingJob> waiting{
       {0, {1, 1}, 60}, {1, {1, 1}, 60}, {2, {1, 1}, 60}, {0, {1, 0}, 60}};
   const auto period = hold_period(two, {rich, plain, without}, {}, waiting);
-  // plain has 10 of 210 of the CPUs and 10 of 11 of the GPUs, rich 100 of 210 and 1 of 11.
-  EXPECT_EQ(period->ranks[0].place, 0U);
-  EXPECT_EQ(period->ranks[1].place, 2U);
+  // rich has 100 of 210 of the CPUs and 1 of 11 of the GPUs: of 8 that is 0.73, less than the one he wants. plain has
+  // 10 of 210 of the CPUs, 3.05 of 64, and 10 of 11 of the GPUs.
+  EXPECT_EQ(period->ranks[0].place, 1U);
+  EXPECT_EQ(period->ranks[1].place, 0U);
   EXPECT_FALSE(period->ranks[2].is_ranked);
   EXPECT_EQ(period->ranks[2].place, 3U);
 }
@@ -191,11 +300,23 @@ TEST(TycoonPots, AFloorHoldsAlsoWhereRunsCanBeStopped) {
   EXPECT_DOUBLE_EQ(period->rates[0][0], 0.5);
 }
 
-// Alone and allotted 16 CPUs, after 1,000 periods of 1 s of waiting he is 10 · 16 behind.
+// A gets a quarter of 16 CPUs and B the rest: after 1,000 periods of 1 s of waiting A is 10 · 4 behind and one for a
+// second of his job. B has what A lacks: of 41 - 12 · 10 he is owed three quarters, so A is 41 - (41 + 12) / 4.
 TEST(TycoonPots, NobodyIsFurtherBehindThanTenPeriods) {
   const auto period =
-      hold_period(host(16, true), {player(10, 100, 0, 16000)}, {}, {job(0, 1, 100)});
-  EXPECT_DOUBLE_EQ(period->behind[0][0], 160);
+      hold_period(host(16, true), {player(10, 100, 0, 16000), player(30, 100, 0, 0)}, {},
+                  {job(0, 1, 100), job(1, 1, 100)});
+  EXPECT_DOUBLE_EQ(period->behind[0][0], 41 - (41 + 12) / 4.0);
+}
+
+// Who had 12 CPU-seconds too much while another waits comes back with what his share has not yet paid off.
+TEST(TycoonPots, WhatOneHadTooMuchStaysWhileOthersWait) {
+  const std::vector<Player> players{player(10, 1000, 0, -12), player(30, 1000, 0, 12)};
+  const auto period = hold_period(host(16, false), players, {run(1, 16)}, {job(1, 1, 60)});
+  // He would have a quarter: 4 CPU-seconds of it in a second. The other one is allotted 16 and holds them.
+  EXPECT_NEAR(period->behind[0][0], -8 - (-8 + 12) / 5.0, 1e-12);
+  const auto nobody = hold_period(host(16, false), players, {run(1, 16)}, {});
+  EXPECT_EQ(nobody->behind[0][0], 0);
 }
 
 }  // namespace
