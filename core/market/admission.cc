@@ -93,6 +93,7 @@ Answer Admission::submit(const market_submission_t& submission, Time now) {
 Answer Admission::unavailable() const {
   // For a moment only; an unbilled run would be worth waiting for it.
   if (site_.is_starting()) return again("it is starting: try again");
+  if (site_.is_recovering()) return again("its books are opened anew: try again");
   return unavailable(site_.has_config ? "its books cannot be used"
                                       : "its configuration cannot be read");
 }

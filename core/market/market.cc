@@ -222,6 +222,8 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
     say_config(news);
   }
   for (const auto& exchange : site_.exchanges) exchange->journal.end();
+  site_.health.failed_rounds =
+      news.ledger_error.empty() ? 0 : std::min(site_.health.failed_rounds + 1, 2);
   if (site_.has_config) say_once(site_.health.ledger_error, "the ledger", news.ledger_error);
   take_results(news);
   site_.books_usable = site_.has_config && site_.accounts.liens_read() && news.ledger_error.empty();

@@ -30,6 +30,7 @@ namespace market {
 struct Health {
   std::string config_error, ledger_error;  ///< as said in the log
   Time config_read = 0;
+  int failed_rounds = 0;    ///< of the books one after another, up to now; 2: or more
   Time ledger_gone_at = 0;  ///< its file was deleted, moved or replaced while it was open
 };
 
@@ -83,6 +84,11 @@ struct Site {
   /// Not ready, and nothing has failed: it will be in a moment.
   bool is_starting() const {
     return !ready() && health.config_error.empty() && health.ledger_error.empty();
+  }
+  /// One round of the books failed after a good one: the next one opens them anew.
+  bool is_recovering() const {
+    return cluster.is_known() && pass_number > 0 && accounts.liens_read() &&
+           health.failed_rounds == 1;
   }
   bool refuses_unbid(std::string_view partitions) const;
   std::string rules_text() const;

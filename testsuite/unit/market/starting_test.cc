@@ -45,6 +45,18 @@ class Starting : public ::testing::Test {
     EXPECT_EQ(market.interval_ms(), kUsualInterval);
   }
 
+  void first_pass() {
+    market_node_t node{"n1", 4, 1, 0, "", "", true};
+    const std::uint32_t members[] = {0};
+    market_partition_t partition{"main", true, true, 0, 0, members, 1, {}};
+    market_cluster_t cluster{};
+    cluster.nodes = &node;
+    cluster.partitions = &partition;
+    cluster.node_count = cluster.partition_count = 1;
+    market.update_cluster(cluster, kStart);
+    market.pass(nullptr, 0, nullptr, 0, kStart);
+  }
+
   World world{kFree};
   LockedMarket market{world.folder() + "/market.conf", "cluster",
                       [](LogLevel, const std::string&) {}};
@@ -54,17 +66,25 @@ TEST_F(Starting, BidsAreToldToTryAgainUntilTheFirstPass) {
   expect_starting();
   market.round(kStart);  // settings and books are read
   expect_starting();
-  market_node_t node{"n1", 4, 1, 0, "", "", true};
-  const std::uint32_t members[] = {0};
-  market_partition_t partition{"main", true, true, 0, 0, members, 1, {}};
-  market_cluster_t cluster{};
-  cluster.nodes = &node;
-  cluster.partitions = &partition;
-  cluster.node_count = cluster.partition_count = 1;
-  market.update_cluster(cluster, kStart);
-  market.pass(nullptr, 0, nullptr, 0, kStart);
+  first_pass();
   EXPECT_THAT(status(), HasSubstr(R"("usable":true)"));
   EXPECT_EQ(market.interval_ms(), kUsualInterval);
+}
+
+// A disk that is slow for once, or a file that another program holds: sbatch asks again, and nobody is turned away.
+TEST_F(Starting, OneFailedRoundOfTheBooksIsAMoment) {
+  market.round(kStart);
+  first_pass();
+  const std::string books = world.folder() + "/ledger.db", aside = world.folder() + "/aside.db";
+  std::filesystem::rename(books, aside);
+  market.round(kStart);
+  EXPECT_EQ(bid().verdict, MARKET_AGAIN);
+  EXPECT_THAT(bid().text, HasSubstr("its books are opened anew: try again"));
+  market.round(kStart);
+  EXPECT_EQ(bid().verdict, MARKET_UNBILLED);  // as on_error says
+  std::filesystem::rename(aside, books);
+  market.round(kStart);
+  EXPECT_THAT(status(), HasSubstr(R"("usable":true)"));
 }
 
 TEST_F(Starting, SettingsThatCannotBeReadAreNoStart) {
