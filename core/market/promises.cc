@@ -30,7 +30,7 @@ bool same_nodes(const Shape& a, const Shape& b) {
 }
 
 // The demand for as many CPUs as Slurm counted: whole tasks of equal size where they divide them,
-// else equal nodes.
+// else equal nodes, some CPUs larger where they do not divide them (5 and 4 while another job ends).
 void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint32_t tasks) {
   Shape& shape = demand.shape;
   demand.tres["cpu"] = std::max<std::int64_t>(cpus_of(demand), cpus);
@@ -38,9 +38,10 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
   shape.cpus = cpus;
   if (tasks > 0 && cpus % tasks == 0) {
     shape.cpus_per_task = std::max(shape.cpus_per_task, cpus / tasks);
-  } else if (nodes > 0 && cpus % nodes == 0) {
-    shape.cpus_per_task = cpus / nodes;
+  } else if (nodes > 0) {
+    shape.cpus_per_task = (cpus + nodes - 1) / nodes;
     shape.tasks_per_node = 1;
+    shape.cpus = shape.cpus_per_task * nodes;
   }
   if (nodes > 0) shape.max_nodes = std::max(shape.min_nodes, nodes);
 }

@@ -72,7 +72,7 @@ says_no() { [[ $(cluster_as games sbatch -A physics -n 1 -t 1 --budget=1 --test-
   cluster_wait_state RUNNING "$JOB"
   mv "$LEDGER" "$LEDGER.aside"
   cluster_wait 5 says_no
-  check_says "deleted or moved away while it was open"
+  check_says "deleted, moved or replaced under the market"
   cluster_wait_state COMPLETED "$JOB"
   sleep 3
   [ ! -e "$LEDGER" ]

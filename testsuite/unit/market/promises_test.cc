@@ -192,6 +192,31 @@ TEST(Promises, WhatSlurmTakesMoreIsPlannedToo) {
   EXPECT_EQ(world.reservations.begin()->second.cores.at(0).size(), 4u);
 }
 
+// 3,537 MB a node at 1,000 a CPU are 4 CPUs a node. While another job ends Slurm counts 5 on one of them: no number of
+// tasks or nodes divides 9, and the job starts all the same.
+TEST(Promises, WhatNodesDoNotShareEvenlyIsPlannedToo) {
+  World world(kFixed, 2, 8);
+  fund(world, "100");
+  world.rules.max_mem_per_cpu_mb = 1000;
+  world.node_mem = {{0, 16000}, {1, 16000}};
+  world.tell_cluster();
+  const std::uint32_t id = world.run(Ask{.budget = "50",
+                                         .cpus = 6,
+                                         .limit_min = 60,
+                                         .begin = kStart + 600,
+                                         .min_nodes = 2,
+                                         .mem_mb = 3537,
+                                         .max_nodes = 2});
+  world.job(id).counted = 9;
+  world.advance(kStart + 30);
+  ASSERT_EQ(world.reservations.size(), 1u);
+  for (const auto& [node, cores] : world.reservations.begin()->second.cores)
+    EXPECT_EQ(cores.size(), 5u);
+  world.advance(kStart + 630);
+  EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
+  EXPECT_EQ(world.balance("physics").liens, credits("8"));  // as told
+}
+
 // More than there is: held with the reason, and its credits come back.
 TEST(Promises, WhatHasNoPlaceIsHeldAndItsLienReturns) {
   World world(kFixed, 1, 4);
