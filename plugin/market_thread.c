@@ -8,6 +8,7 @@
 #include "plugin/arena.h"
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
+#include "plugin/mark.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
 #include "plugin/select_ranks.h"
@@ -88,31 +89,54 @@ static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* o
     out->counted_cpus = MARKET_UNCOUNTABLE;
 }
 
-// The jobs the market wants, in the arena.
-static market_job_t* gather_jobs(time_t now, size_t* count) {
-  market_job_t* jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
+// The jobs that are the market's or run, with a mark of each.
+static job_record_t** find_jobs(market_mark_t** marks, size_t* count) {
+  job_record_t** jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
   list_itr_t* each = list_iterator_create(job_list);
   bool ended_too = market_wants_ended_jobs();
-  int64_t count_until_us = now_us() + COUNTING_US;
   job_record_t* job;
 
+  *marks = arena_array(&arena, list_count(job_list), sizeof(**marks));
   *count = 0;
   while ((job = list_next(each))) {
-    bool ended = IS_JOB_FINISHED(job);
-
-    if (IS_JOB_REVOKED(job) || (ended && !ended_too) ||
+    if (IS_JOB_REVOKED(job) || (IS_JOB_FINISHED(job) && !ended_too) ||
         !market_wants_job(convert_state(job->job_state), note_of(job)))
       continue;
     keep_whole_time(job);
-    if (ended) {
-      convert_ended_job(job, now, &arena, &jobs[(*count)++]);
-    } else {
-      convert_job(job, now, &arena, &jobs[*count]);
-      count_if_wanted(job, count_until_us, &jobs[(*count)++]);
-    }
+    (*marks)[*count] = (market_mark_t){.job_id = job->job_id, .mark = mark_of(job)};
+    jobs[(*count)++] = job;
   }
   list_iterator_destroy(each);
   return jobs;
+}
+
+// The records that the market needs, in the arena.
+static market_job_t* gather_jobs(time_t now, size_t* count) {
+  market_mark_t* marks;
+  size_t found;
+  job_record_t** jobs = find_jobs(&marks, &found);
+  market_job_t* records;
+  int64_t count_until_us = now_us() + COUNTING_US;
+
+  market_look(marks, found, now);
+  *count = 0;
+  for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
+  records = arena_array(&arena, *count, sizeof(*records));
+  *count = 0;
+  for (size_t i = 0; i < found; i++) {
+    market_job_t* record = &records[*count];
+
+    if (!marks[i].is_wanted) continue;
+    (*count)++;
+    if (IS_JOB_FINISHED(jobs[i])) {
+      convert_ended_job(jobs[i], now, &arena, record);
+    } else {
+      convert_job(jobs[i], now, &arena, record);
+      count_if_wanted(jobs[i], count_until_us, record);
+    }
+    record->mark = marks[i].mark;
+  }
+  return records;
 }
 
 // Those for which Slurm made room of late, whether they are bids or not.

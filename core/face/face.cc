@@ -368,6 +368,14 @@ void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) 
   });
 }
 
+void market_look(market_mark_t* marks, size_t count, int64_t now) {
+  for (size_t i = 0; i < count; ++i) marks[i].is_wanted = true;
+  with_market("market_look", 0, [&](market::LockedMarket& market) {
+    market.look(marks, count, now);
+    return 0;
+  });
+}
+
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {
   *orders = nullptr;

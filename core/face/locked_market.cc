@@ -241,6 +241,12 @@ void LockedMarket::tell_preemptors(const market_preemptor_t* preemptors, std::si
   observer_.tell_preemptors(preemptors, count);
 }
 
+// An observer's jobs never rest, and it has to do with no others that do.
+void LockedMarket::look(market_mark_t* marks, std::size_t count, Time now) {
+  const MutexLock lock(mutex_);
+  market_.look(marks, count, now);
+}
+
 const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
                                                       std::size_t job_count,
                                                       const char* const* resv_names,

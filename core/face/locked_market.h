@@ -50,6 +50,7 @@ class LockedMarket {
   market_verdict enter(const market_entry_t& entry, Time now, std::uint32_t& most_min,
                        std::string& text);
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
+  void look(market_mark_t* marks, std::size_t count, Time now);
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);

@@ -29,7 +29,7 @@ enum market_log_level { MARKET_LOG_ERROR, MARKET_LOG_INFO, MARKET_LOG_DEBUG };
 typedef void (*market_log_fn)(int level, const char* line);
 
 /* Raise it when a function or a field takes another meaning; sizes tell of the rest. */
-#define MARKET_FACE_VERSION 1
+#define MARKET_FACE_VERSION 2
 
 /* ---- life ---- */
 
@@ -153,6 +153,11 @@ bool market_wants_preemptors(void);
 /* Those of the last minutes, for the pass that follows under the same locks. */
 void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count);
 
+/* Before a pass, under the same locks, with all jobs that it would be told: which of their records it needs.
+ * The others are as they were, and nothing is to be done for them; the pass that follows is not told of
+ * them. Optional: a pass without it is told of all. Takes some 20 ns a job. */
+void market_look(market_mark_t* marks, size_t count, int64_t now);
+
 /* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and
  * the names of all reservations that begin with MARKET_RESV_PREFIX. Returns orders to carry out in
  * order under the same slurmctld locks; they live until the next pass. */
@@ -179,14 +184,23 @@ uint32_t market_site_factor(uint32_t job_id, const char* note);
 bool market_job_ended(const market_job_t* job, int64_t now, market_ended_t* ended);
 
 static inline uint64_t market_face(void) {
-  const uint64_t sizes[] = {sizeof(market_node_t),       sizeof(market_partition_t),
-                            sizeof(market_alloc_t),      sizeof(market_foreign_resv_t),
-                            sizeof(market_cluster_t),    sizeof(market_size_t),
-                            sizeof(market_submission_t), sizeof(market_answer_t),
-                            sizeof(market_comment_t),    sizeof(market_change_t),
-                            sizeof(market_job_t),        sizeof(market_order_t),
-                            sizeof(market_preemptor_t),  sizeof(market_ended_t),
-                            sizeof(market_entry_t),      MARKET_TEXT_MAX};
+  const uint64_t sizes[] = {sizeof(market_node_t),
+                            sizeof(market_partition_t),
+                            sizeof(market_alloc_t),
+                            sizeof(market_foreign_resv_t),
+                            sizeof(market_cluster_t),
+                            sizeof(market_size_t),
+                            sizeof(market_submission_t),
+                            sizeof(market_answer_t),
+                            sizeof(market_comment_t),
+                            sizeof(market_change_t),
+                            sizeof(market_job_t),
+                            sizeof(market_order_t),
+                            sizeof(market_preemptor_t),
+                            sizeof(market_ended_t),
+                            sizeof(market_entry_t),
+                            sizeof(market_mark_t),
+                            MARKET_TEXT_MAX};
   uint64_t face = MARKET_FACE_VERSION;
 
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) face = face * 1000003 + sizes[i];

@@ -10,7 +10,7 @@
 namespace market {
 namespace {
 
-constexpr std::size_t kQueueRoom = 200000;  // operations in memory at most
+constexpr std::size_t kQueueRoom = 1'000'000;  // operations in memory at most
 constexpr std::size_t kRoomPerJob =
     8;  // bid, its end, lien, its change, settlement, rest, resale, what it teaches
 

@@ -46,16 +46,15 @@ Money ArrayBids::left_of(Money budget, std::uint32_t tasks, std::uint32_t parted
 }
 
 bool ArrayBids::is_record(const market_job_t& seen) const {
-  const auto known = site_.jobs.all().find(seen.job_id);
-  if (known != site_.jobs.all().end()) return known->second.array.has_value();
+  const Job* known = site_.jobs.peek(seen.job_id);
+  if (known != nullptr) return known->array.has_value();
   const auto note = site_.note_in(or_empty(seen.note));
   return note && note->array_tasks > 0;
 }
 
 Job* ArrayBids::array_of(const market_job_t& seen) const {
-  const auto found = site_.jobs.all().find(seen.array_job_id);
-  const bool is_array = found != site_.jobs.all().end() && found->second.array;
-  return is_array ? &found->second : nullptr;
+  Job* found = site_.jobs.find(seen.array_job_id);
+  return found != nullptr && found->array ? found : nullptr;
 }
 
 void ArrayBids::begin(Job& job, const market_job_t& seen, const Note* note) {
@@ -96,7 +95,7 @@ void ArrayBids::note_first_start(Job& job, Time start, Time now) {
   if (job.array->first_start != 0) return;
   job.array->first_start = start != 0 ? start : now;
   job.due.note = true;
-  for (auto& [id, other] : site_.jobs.all()) {
+  for (Job& other : site_.jobs.awake()) {
     if (!other.part || other.part->array != job.id) continue;
     other.part->first_start = job.array->first_start;
     other.due.note = other.part->owed = true;
@@ -237,9 +236,9 @@ void ArrayBids::join(Job& job, const Note& note) const {
   if (note.part_of == 0) return;
   job.part = ArrayPart{note.part_of, note.part_owed, note.array_start};
   job.seen.throttle = 0;
-  const auto array = site_.jobs.all().find(note.part_of);
-  const bool is_held = note.kept_back && array != site_.jobs.all().end();
-  if (is_held) job.due.reason_set = array->second.due.reason_set;  // Slurm copied the record's
+  const Job* array = site_.jobs.peek(note.part_of);
+  const bool is_held = note.kept_back && array != nullptr;
+  if (is_held) job.due.reason_set = array->due.reason_set;  // Slurm copied the record's
 }
 
 // The last task of a record started and ended between two passes, with others still to come out of it. Those of which
@@ -258,11 +257,11 @@ void ArrayBids::charge_gone(Time now) {
 void ArrayBids::find_lost(Time now) {
   waiting_tasks_ = 0;
   charge_gone(now);
-  for (auto& [id, job] : site_.jobs.all()) {
+  for (Job& job : site_.jobs.awake()) {
     if (!job.array) continue;
     ArrayBid& array = *job.array;
     if (job.phase == Phase::kEnded) {
-      set_limit_back(id, array);
+      set_limit_back(job.id, array);
       continue;
     }
     const std::uint32_t waiting = waiting_of(array);
@@ -275,10 +274,10 @@ void ArrayBids::find_lost(Time now) {
     waiting_tasks_ += array.told;
     array.split = 0;
   }
-  for (const auto& [id, job] : site_.jobs.all()) {
+  for (const Job& job : site_.jobs.awake()) {
     if (!job.part || job.phase != Phase::kConfirmed || !job.seen.ready) continue;
-    const auto array = site_.jobs.all().find(job.part->array);
-    if (array != site_.jobs.all().end() && array->second.array) ++array->second.array->split;
+    Job* array = site_.jobs.find(job.part->array);
+    if (array != nullptr && array->array) ++array->array->split;
   }
 }
 

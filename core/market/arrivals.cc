@@ -27,8 +27,7 @@ Job* Confirmation::welcome(const market_job_t& seen, Time now) {
   if (!note || note->refused) return nullptr;
   const bool is_part = note->array_tasks > 0 && seen.array_tasks_pending == 0;
   if (is_part) note = site_.arrays.take_part(*note, seen, now);
-  Job& job = site_.jobs.all()[seen.job_id];
-  job = Job{};
+  Job& job = site_.jobs.make(seen.job_id);
   identify(job, seen);
   job.seen.begin = seen.begin;
   job.seen.fingerprint = fingerprint_of(seen);

@@ -69,7 +69,7 @@ Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish,
 // Runs that began under another rule keep it.
 std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time now, Who who) {
   std::vector<Job*> live;
-  for (auto& [id, job] : site_.jobs.all()) {
+  for (Job& job : site_.jobs.awake()) {
     const bool takes_part = job.auction.stands || job.auction.last || who == Who::kAll;
     const bool waits = job.phase == Phase::kConfirmed && takes_part;
     const bool runs =

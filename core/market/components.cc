@@ -47,7 +47,7 @@ bool waits(const Job& job) {
 /// Those that do not run, in their order.
 std::vector<Components> pending_components(JobBook& jobs) {
   std::map<std::uint32_t, Components> by_job;
-  for (auto& [id, job] : jobs.all()) {
+  for (Job& job : jobs.awake()) {
     const bool is_pending = job.phase == Phase::kConfirmed || waits(job);
     if (job.component && is_pending) by_job[job.component->of].push_back(&job);
   }

@@ -224,8 +224,8 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
 // Everybody gets the old place again; those whose place was not kept take what is left at their
 // start.
 void Confirmation::place_adopted(Time now) {
-  const auto needs = [](const auto& entry) { return entry.second.place.adopt_seats.has_value(); };
-  if (std::none_of(site_.jobs.all().begin(), site_.jobs.all().end(), needs)) return;
+  const auto needs = [](const Job& job) { return job.place.adopt_seats.has_value(); };
+  if (std::ranges::none_of(site_.jobs.awake(), needs)) return;
   std::vector<Job*> without;
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->place.adopt_seats) continue;

@@ -12,10 +12,147 @@ JobBook::JobBook()
     : token_seed_((static_cast<std::uint64_t>(std::random_device{}()) << 32) |
                   std::random_device{}()) {}
 
+const Job* JobBook::peek(std::uint32_t id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+Job* JobBook::find(std::uint32_t id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return nullptr;
+  if (!awake_.contains(id)) wake_up(id);
+  return &found->second;
+}
+
+Job& JobBook::make(std::uint32_t id) {
+  if (Job* before = find(id)) return *before = Job{};
+  Job& job = jobs_[id];
+  awake_.emplace(id, &job);
+  return job;
+}
+
+void JobBook::erase(std::uint32_t id) {
+  if (find(id) == nullptr) return;
+  awake_.erase(id);
+  jobs_.erase(id);
+}
+
+namespace {
+
+constexpr auto kNumberOf = [](const auto& resting) { return resting.id; };
+
+}  // namespace
+
+void JobBook::rest(Job& job, const market_job_t& seen, Time until) {
+  if (awake_.erase(job.id) == 0) return;
+  lying_down_.push_back({job.id, &job, seen.mark, until, job.agreed.terms.start, true,
+                         job.place.reserved, seen.site_factor});
+}
+
+// What lies down is kept apart, so that the order by number is made once a pass.
+void JobBook::settle_down() {
+  std::erase_if(resting_, [](const Resting& one) { return one.job == nullptr; });
+  std::erase_if(lying_down_, [](const Resting& one) { return one.job == nullptr; });
+  if (lying_down_.empty()) return;
+  std::ranges::sort(lying_down_, {}, kNumberOf);
+  const auto middle = static_cast<std::ptrdiff_t>(resting_.size());
+  resting_.insert(resting_.end(), lying_down_.begin(), lying_down_.end());
+  std::ranges::inplace_merge(resting_, resting_.begin() + middle, {}, kNumberOf);
+  lying_down_.clear();
+}
+
+void JobBook::wake(Resting& resting) {
+  resting.job->seen.at = looked_at_;
+  awake_.emplace(resting.id, resting.job);
+  woken_.push_back({resting.id, resting.site_factor});
+  resting.job = nullptr;
+}
+
+void JobBook::wake_up(std::uint32_t id) {
+  const auto lies = std::ranges::find_if(
+      lying_down_, [id](const Resting& one) { return one.id == id && one.job != nullptr; });
+  if (lies != lying_down_.end()) return wake(*lies);
+  const auto rests = std::ranges::lower_bound(resting_, id, {}, kNumberOf);
+  if (rests != resting_.end() && rests->id == id && rests->job != nullptr) wake(*rests);
+}
+
+void JobBook::wake_without_reservation(const std::unordered_set<std::uint32_t>& present) {
+  for (Resting& one : resting_)
+    if (one.job != nullptr && one.is_reserved && !present.contains(one.id)) wake(one);
+}
+
+void JobBook::begin_pass() {
+  if (!std::exchange(has_looked_, false)) wake_all();
+  woken_.clear();
+}
+
+void JobBook::wake_all() {
+  for (std::vector<Resting>* of : {&resting_, &lying_down_}) {
+    for (Resting& one : *of)
+      if (one.job != nullptr) wake(one);
+    of->clear();
+  }
+}
+
+void JobBook::look(market_mark_t* marks, std::size_t count, Time now) {
+  settle_down();
+  for (Resting& one : resting_) {
+    one.is_there = false;
+    if (one.until <= now) wake(one);
+  }
+  auto next = resting_.begin();
+  for (std::size_t i = 0; i < count; ++i) {
+    market_mark_t& mark = marks[i];
+    // Slurm tells them by number, most of the time.
+    if (next == resting_.end() || next->id != mark.job_id)
+      next = std::ranges::lower_bound(resting_, mark.job_id, {}, kNumberOf);
+    const bool is_known = next != resting_.end() && next->id == mark.job_id && next->job != nullptr;
+    mark.is_wanted = !is_known || next->mark != mark.mark;
+    if (!is_known) continue;
+    next->is_there = true;
+    if (mark.is_wanted) wake(*next);
+    ++next;
+  }
+  for (Resting& one : resting_)  // missing: gone, or about to be
+    if (one.job != nullptr && !one.is_there) wake(one);
+  looked_at_ = now;
+  has_looked_ = true;
+}
+
+template <class Take>
+void JobBook::each_confirmed(Take take) const {
+  for (const std::vector<Resting>* of : {&resting_, &lying_down_})
+    for (const Resting& one : *of)
+      if (one.job != nullptr) take(std::pair(one.start, one.id), one.job);
+  for (const auto& [id, job] : awake_)
+    if (job->phase == Phase::kConfirmed) take(std::pair(job->agreed.terms.start, id), job);
+}
+
+std::vector<const Job*> JobBook::confirmed_after(std::pair<Time, std::uint32_t> after,
+                                                 std::size_t most) const {
+  std::vector<std::pair<std::pair<Time, std::uint32_t>, const Job*>> behind;
+  each_confirmed([&](std::pair<Time, std::uint32_t> at, const Job* job) {
+    if (at > after) behind.emplace_back(at, job);
+  });
+  const auto middle = behind.begin() + static_cast<std::ptrdiff_t>(std::min(most, behind.size()));
+  std::partial_sort(behind.begin(), middle, behind.end());
+  std::vector<const Job*> first;
+  for (auto one = behind.begin(); one != middle; ++one) first.push_back(one->second);
+  return first;
+}
+
+std::vector<const Job*> JobBook::confirmed_before(Time start) const {
+  std::vector<const Job*> before;
+  each_confirmed([&](std::pair<Time, std::uint32_t> at, const Job* job) {
+    if (at.first < start) before.push_back(job);
+  });
+  return before;
+}
+
 std::vector<Job*> JobBook::in_order(Phase phase) {
   std::vector<Job*> jobs;
-  for (auto& [id, job] : jobs_) {
-    if (job.phase == phase) jobs.push_back(&job);
+  for (const auto& [id, job] : awake_) {
+    if (job->phase == phase) jobs.push_back(job);
   }
   std::sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) {
     return a->agreed.terms.start != b->agreed.terms.start
@@ -30,30 +167,27 @@ Job* JobBook::find_job(std::string_view name) {
   const char* end = name.data() + name.size();
   const auto first = std::from_chars(name.data(), end, id);
   if (first.ec != std::errc()) return nullptr;
-  if (first.ptr == end) {
-    const auto found = jobs_.find(id);
-    return found == jobs_.end() ? nullptr : &found->second;
-  }
+  if (first.ptr == end) return find(id);
   const bool is_component = *first.ptr == '+';
   if (*first.ptr != '_' && !is_component) return nullptr;
   const auto second = std::from_chars(first.ptr + 1, end, task);
   if (second.ec != std::errc() || second.ptr != end) return nullptr;
-  for (auto& [key, job] : jobs_) {
+  for (const auto& [key, job] : jobs_) {
     if (is_component && job.component && job.component->of == id && job.component->index == task)
-      return &job;
-    if (!is_component && job.array_job_id == id && job.array_task_id == task) return &job;
+      return find(key);
+    if (!is_component && job.array_job_id == id && job.array_task_id == task) return find(key);
   }
   if (is_component) return nullptr;
-  const auto array = jobs_.find(id);  // of an array that is one bid
-  return array != jobs_.end() && array->second.array ? &array->second : nullptr;
+  const Job* array = peek(id);  // of an array that is one bid
+  return array != nullptr && array->array ? find(id) : nullptr;
 }
 
 // The jobs of arrays that limit how many of their tasks run at a time.
 void JobBook::find_throttled() {
   throttled_.clear();
-  for (const auto& [id, job] : jobs_) {
-    if (job.seen.throttle > 0 && job.phase != Phase::kEnded)
-      throttled_[job.array_job_id].push_back(id);
+  for (const auto& [id, job] : awake_) {  // such a job never rests
+    if (job->seen.throttle > 0 && job->phase != Phase::kEnded)
+      throttled_[job->array_job_id].push_back(id);
   }
 }
 

@@ -2,11 +2,15 @@
 // The jobs of the market, and what was accepted and is not yet a job.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/market/starts.h"
@@ -18,10 +22,53 @@ class JobBook {
  public:
   JobBook();
 
-  std::unordered_map<std::uint32_t, Job>& all() { return jobs_; }
   const std::unordered_map<std::uint32_t, Job>& all() const { return jobs_; }
-  /// The jobs in a phase by planned start, then by number.
+  /// The job, for who only reads; null when there is none.
+  const Job* peek(std::uint32_t id) const;
+  /// The job, for who may change it: it is awake from now on. Null when there is none.
+  Job* find(std::uint32_t id);
+  /// A new job in the place of what had that number.
+  Job& make(std::uint32_t id);
+  void erase(std::uint32_t id);
+
+  /// The jobs that a pass has to look at, by number: all but those that rest.
+  auto awake() {
+    return awake_ | std::views::values |
+           std::views::transform([](Job* job) -> Job& { return *job; });
+  }
+  /// Those of them that are to go are erased.
+  template <class IsGone>
+  void erase_awake_if(IsGone is_gone) {
+    for (auto next = awake_.begin(); next != awake_.end();) {
+      Job& job = *(next++)->second;
+      if (is_gone(job)) erase(job.id);
+    }
+  }
+  /// Of those the ones in a phase by planned start, then by number.
   std::vector<Job*> in_order(Phase phase);
+
+  /// Until that time nothing is to be done for the job while Slurm's record of it, of which the mark is
+  /// made, stays as it is.
+  void rest(Job& job, const market_job_t& seen, Time until);
+  /// Before a pass, with the marks of all records: tells which it needs, wakes the jobs of these, those that
+  /// are missing, and those whose time has come.
+  void look(market_mark_t* marks, std::size_t count, Time now);
+  /// Wakes those that have a reservation of Slurm's which is not among these any more.
+  void wake_without_reservation(const std::unordered_set<std::uint32_t>& present);
+  /// A pass begins. Without look() before it all jobs are awake.
+  void begin_pass();
+  /// A job that woke in the pass, which is not told of it, with the site_factor that it has.
+  struct Woken {
+    std::uint32_t id = 0, site_factor = 0;
+  };
+  const std::vector<Woken>& woken() const { return woken_; }
+  void wake_all();
+  std::size_t resting() const { return jobs_.size() - awake_.size(); }
+  /// The first confirmed jobs, at most so many, by planned start, then by number, behind `after`.
+  std::vector<const Job*> confirmed_after(std::pair<Time, std::uint32_t> after,
+                                          std::size_t most) const;
+  /// The confirmed jobs with a planned start before that.
+  std::vector<const Job*> confirmed_before(Time start) const;
   /// "17", "17_3" of an array or "17+1" of a heterogeneous job; null when there is none.
   Job* find_job(std::string_view name);
 
@@ -62,7 +109,29 @@ class JobBook {
   std::size_t live() const { return jobs_.size() + provisional_tasks_; }
 
  private:
+  struct Resting {
+    std::uint32_t id = 0;
+    Job* job = nullptr;  ///< null: it was woken
+    std::uint64_t mark = 0;
+    Time until = 0, start = 0;
+    bool is_there = false;  ///< among the records of this pass
+    bool is_reserved = false;
+    std::uint32_t site_factor = 0;  ///< as in its record
+  };
+
+  void wake(Resting& resting);
+  void wake_up(std::uint32_t id);
+  void settle_down();
+  template <class Take>
+  void each_confirmed(Take take) const;
+
   std::unordered_map<std::uint32_t, Job> jobs_;
+  std::map<std::uint32_t, Job*> awake_;  // by number
+  std::vector<Resting> resting_;         // by number
+  std::vector<Resting> lying_down_;      // in this pass, in any order
+  std::vector<Woken> woken_;             // since begin_pass()
+  Time looked_at_ = 0;
+  bool has_looked_ = false;                                    // since the last pass
   std::unordered_map<std::string, Provisional> provisionals_;  // by token
   std::size_t provisional_tasks_ = 0;
   std::unordered_map<std::uint64_t, std::string> tickets_;  // to the tokens of provisionals_

@@ -40,7 +40,7 @@ void count_given_up(Site& site, const std::vector<Job*>& jobs, Time now) {
 
 void work_on_lists(Site& site, Time now) {
   std::map<std::string, std::vector<Job*>> lists;
-  for (auto& [id, job] : site.jobs.all()) {
+  for (Job& job : site.jobs.awake()) {
     if (job.agreed.list && job.phase != Phase::kEnded) lists[job.agreed.list->name].push_back(&job);
   }
   for (auto& [name, jobs] : lists) {
@@ -66,7 +66,7 @@ void give_up_list(Site& site, std::uint32_t uid, const std::string& name, Time n
   const auto end = [&](const Bid& bid, std::optional<ListPart>& list) {
     if (bid.uid == uid && list && list->name == name) list->until = std::min(list->until, now);
   };
-  for (auto& [id, job] : site.jobs.all()) end(job.agreed.bid, job.agreed.list);
+  for (Job& job : site.jobs.awake()) end(job.agreed.bid, job.agreed.list);
   for (auto& [token, provisional] : site.jobs.provisionals())
     end(provisional.bid, provisional.list);
 }

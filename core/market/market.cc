@@ -21,13 +21,13 @@ namespace {
 using NamedSeats = std::map<std::uint32_t, std::vector<std::pair<std::string, Seat>>>;  // by job
 
 // What places that have begun hold, by names of nodes: they stay where they are.
-NamedSeats begun_places(const Site& site, Time now) {
+NamedSeats begun_places(Site& site, Time now) {
   NamedSeats places;
   const std::vector<Node>& nodes = site.cluster.nodes();
-  for (const auto& [id, job] : site.jobs.all()) {
+  for (const Job& job : site.jobs.awake()) {
     if (!job.place.booked || job.phase != Phase::kConfirmed || !has_begun(job, now)) continue;
     for (const Seat& seat : job.place.placement)
-      places[id].emplace_back(seat.node < nodes.size() ? nodes[seat.node].name : "", seat);
+      places[job.id].emplace_back(seat.node < nodes.size() ? nodes[seat.node].name : "", seat);
   }
   return places;
 }
@@ -38,7 +38,7 @@ void seat_again(Site& site, const NamedSeats& places) {
   const std::vector<Node>& nodes = site.cluster.nodes();
   for (std::uint32_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i].name, i);
   for (const auto& [id, seats] : places) {
-    Job& job = site.jobs.all().at(id);
+    Job& job = *site.jobs.find(id);
     Placement placement;
     for (const auto& [name, held] : seats) {
       const auto node = index.find(name);
@@ -75,7 +75,8 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
 // The nodes of runs have other indices now: the next pass looks where each run is, and what it was
 // awarded is forgotten.
 void Market::move_runs() {
-  for (auto& [id, job] : site_.jobs.all()) {
+  site_.jobs.wake_all();
+  for (Job& job : site_.jobs.awake()) {
     job.auction.standing.nodes.clear();
     job.auction.standing.payments.clear();
     job.auction.asks.clear();
@@ -107,12 +108,12 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     return refusal ? MARKET_REJECTED : MARKET_NO_BID;
   }
   confirmation_.note_change(change, now);
-  const auto found = site_.jobs.all().find(change.job_id);
+  Job* found = site_.jobs.find(change.job_id);
   // Until the first pass finds them again jobs are known by their notes alone, which tell a price
   // and not for what.
   const bool not_found_again = site_.pass_number == 0 && change.uid == change.owner_uid;
   const auto note = site_.note_in(or_empty(change.note));
-  if (found == site_.jobs.all().end() && resizes(change) && note && !note->malleable.empty()) {
+  if (found == nullptr && resizes(change) && note && !note->malleable.empty()) {
     text = prefixed(resize_refusal(change.job_id));
     return MARKET_REJECTED;
   }
@@ -123,15 +124,15 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
         change.job_id, change.job_id));
     return MARKET_REJECTED;
   }
-  if (!not_found_again && (found == site_.jobs.all().end() || found->second.phase == Phase::kEnded))
+  if (!not_found_again && (found == nullptr || found->phase == Phase::kEnded))
     return planner_.keep_back_unseen(change);
   if (not_found_again || !site_.ready()) {
     text = prefixed("not available now: jobs with a bid cannot be changed");
     return MARKET_REJECTED;
   }
-  const auto refusal = admission_.try_change(found->second, change, now);
-  if (!refusal && change.limits_array) ArrayBids::hear_limit(found->second, change.array_limit);
-  if (!refusal) return planner_.keep_back(found->second, change, text);
+  const auto refusal = admission_.try_change(*found, change, now);
+  if (!refusal && change.limits_array) ArrayBids::hear_limit(*found, change.array_limit);
+  if (!refusal) return planner_.keep_back(*found, change, text);
   text = prefixed(*refusal);
   return MARKET_REJECTED;
 }
@@ -211,6 +212,7 @@ Exchanges Market::tell_books(BooksReport& news, Exchanges next) {
       site_.has_config = true;
     }
     site_.exchanges.swap(next);
+    site_.jobs.wake_all();
     for (const auto& exchange : site_.exchanges) {
       for (const auto& before : next)
         if (before->settings.name == exchange->settings.name) exchange->succeed(*before);
@@ -262,16 +264,13 @@ void Market::forget_untraded(Time now) {
     if (!stays(provisional.bid.request)) tokens.push_back(token);
   }
   for (const std::string& token : tokens) confirmation_.drop_provisional(token);
-  for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
-    Job& job = entry->second;
-    if (stays(job.agreed.bid.request)) {
-      ++entry;
-      continue;
-    }
+  site_.jobs.wake_all();
+  site_.jobs.erase_awake_if([&](Job& job) {
+    if (stays(job.agreed.bid.request)) return false;
     site_.exchange_of(job).unplace(job, now);
     site_.accounts.void_lien(job, "no market follows it any more");
-    entry = site_.jobs.all().erase(entry);
-  }
+    return true;
+  });
   site_.resales.forget_untraded();
 }
 
@@ -320,11 +319,10 @@ void Market::take_results(BooksReport& news) {
   take_requests(news);
   take_asks(news);
   for (const RefusedLien& refused : site_.accounts.take_results(news)) {
-    const auto found = site_.jobs.all().find(refused.job_id);
-    if (found == site_.jobs.all().end() ||
-        run_key(site_.cluster_name, found->second).text() != refused.run)
+    Job* found = site_.jobs.find(refused.job_id);
+    if (found == nullptr || run_key(site_.cluster_name, *found).text() != refused.run)
       continue;  // of a run before, or of the number's last job
-    Job& job = found->second;
+    Job& job = *found;
     job.agreed.lien = refused.paid ? Money() : refused.previous;
     job.agreed.revoked = !refused.paid && job.phase == Phase::kConfirmed;
   }
@@ -341,12 +339,10 @@ void Market::take_results(BooksReport& news) {
 void Market::compare_liens(std::vector<ledger::OpenLien> liens) {
   site_.accounts.take_open_liens(std::move(liens));
   const std::set<std::string> decided = site_.accounts.decided_runs();
-  for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
-    Job& job = entry->second;
-    const bool stays =
-        site_.accounts.reconcile(job, decided, site_.billing_of(job.agreed.bid.request));
-    entry = stays ? std::next(entry) : site_.jobs.all().erase(entry);
-  }
+  site_.jobs.wake_all();
+  site_.jobs.erase_awake_if([&](Job& job) {
+    return !site_.accounts.reconcile(job, decided, site_.billing_of(job.agreed.bid.request));
+  });
 }
 
 }  // namespace market

@@ -20,6 +20,7 @@ constexpr int kReserveAttempts = 3;   // refused reservations before another sta
 constexpr int kStartAttempts = 5;     // planned starts without a start until it is held
 constexpr Time kLongestWait = 86400;  // seconds between two of them
 constexpr Time kLeastPatience = 60;   // seconds: one cycle of Slurm's scheduler
+constexpr Time kLongestRest = 300;    // seconds; up to twice as long
 
 }  // namespace
 
@@ -66,6 +67,39 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
     keep_rate(job, site_.exchange_of(job).settings, now);
   give_note_order(job, seen);
+}
+
+// Of a job with a place that lies further ahead, and of which nothing is due: it is looked at again when Slurm tells
+// something else of it, when anybody asks for it, and when its reservation is to be made or to be used.
+void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
+  const bool is_planned = job.phase == Phase::kConfirmed && !job.agreed.terms.auctioned() &&
+                          job.place.booked && !job.place.bound && job.seen.ready;
+  const bool has_others = job.array || job.part || job.component || job.agreed.list ||
+                          job.seen.throttle != 0 || job.agreed.reserved;
+  const bool is_due = job.due.note || job.due.hold || job.due.release || job.place.count_due ||
+                      job.place.adopt_seats || job.place.missed || job.place.retime ||
+                      job.agreed.revoked || job.seen.owner_changed;
+  if (seen.mark == 0 || site_.observes || !is_planned || has_others || is_due) return;
+  const MarketSettings& settings = site_.exchange_of(job).settings;
+  const Time next_scale = (now / settings.horizon + 1) * settings.horizon;  // of priorities
+  const Time look_again = now + kLongestRest + job.id % kLongestRest;       // never many at once
+  const Time lead = job.place.reserved ? 0 : settings.reservation_lead;
+  const Time until = std::min({job.agreed.terms.start - lead, next_scale, look_again});
+  if (until > now) site_.jobs.rest(job, seen, until);
+}
+
+// What woke only in this pass has the record that it lay down with; another note is written in any case.
+void Planner::give_orders_to_woken(Time now) {
+  const std::vector<JobBook::Woken> woken = site_.jobs.woken();
+  for (const JobBook::Woken& one : woken) {
+    Job* job = site_.jobs.find(one.id);
+    if (job == nullptr || job->phase == Phase::kEnded) continue;
+    market_job_t seen{};
+    seen.job_id = one.id;
+    seen.state = MARKET_JOB_PENDING;
+    seen.site_factor = one.site_factor;
+    give_orders(*job, seen, now);
+  }
 }
 
 void Planner::give_note_order(Job& job, const market_job_t& seen) {
@@ -126,24 +160,24 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
     const auto of = reserved_for(name);
     if (!of) continue;
     const std::uint32_t id = of->job;
-    const auto found = site_.jobs.all().find(id);
-    const bool is_ours = found != site_.jobs.all().end() && found->second.phase != Phase::kEnded &&
-                         reservation_name(found->second) == name;
-    const bool runs_inside =
-        is_ours && found->second.phase == Phase::kRunning && found->second.place.bound;
+    const Job* found = site_.jobs.peek(id);
+    const bool is_ours =
+        found != nullptr && found->phase != Phase::kEnded && reservation_name(*found) == name;
+    const bool runs_inside = is_ours && found->phase == Phase::kRunning && found->place.bound;
     // After a restart too: jobs wait and run in it.
-    const bool is_place = is_ours && of->by_name && found->second.phase == Phase::kConfirmed;
-    if (is_ours && (found->second.place.reserved || runs_inside || is_place)) {
-      found->second.place.reserved =
-          true;  // of a run that began before this start: it goes with the run
+    const bool is_place = is_ours && of->by_name && found->phase == Phase::kConfirmed;
+    if (is_ours && (found->place.reserved || runs_inside || is_place)) {
+      // Of a run that began before this start: it goes with the run.
+      if (!found->place.reserved) site_.jobs.find(id)->place.reserved = true;
       present.insert(id);
       continue;
     }
     market_order_t& order = site_.orders.add(MARKET_UNRESERVE, 0);
     order.name = site_.orders.keep(std::string(name));
   }
-  for (auto& [id, job] : site_.jobs.all()) {
-    if (job.place.reserved && job.phase == Phase::kConfirmed && !present.contains(id))
+  site_.jobs.wake_without_reservation(present);
+  for (Job& job : site_.jobs.awake()) {
+    if (job.place.reserved && job.phase == Phase::kConfirmed && !present.contains(job.id))
       job.place.reserved = job.place.bound = false;
   }
 }
@@ -163,10 +197,8 @@ std::uint32_t Planner::factor(const MarketSettings& settings, const Terms& terms
 
 std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_text) {
   if (!site_.has_config) return 0;
-  const auto job = site_.jobs.all().find(job_id);
-  if (job != site_.jobs.all().end() && job->second.phase != Phase::kEnded) {
-    return job_factor(job->second);
-  }
+  const Job* job = site_.jobs.peek(job_id);
+  if (job != nullptr && job->phase != Phase::kEnded) return job_factor(*job);
   const auto note = site_.note_in(note_text);
   if (!note || note->settled) return 0;
   site_.jobs.job_made(note->token);
@@ -180,9 +212,9 @@ std::uint32_t Planner::site_factor(std::uint32_t job_id, std::string_view note_t
 void Planner::order_failed(const market_order_t& order, std::string_view why, Time now) {
   site_.log(LogLevel::kDebug, fmt::format("job {}: order to {} failed: {}", order.job_id,
                                           order_name(order.kind), why));
-  const auto found = site_.jobs.all().find(order.job_id);
-  if (found == site_.jobs.all().end()) return;
-  Job& job = found->second;
+  Job* found = site_.jobs.find(order.job_id);
+  if (found == nullptr) return;
+  Job& job = *found;
   switch (order.kind) {
     case MARKET_AWARD:
       shrink_if_refused_often(job);

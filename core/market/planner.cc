@@ -47,6 +47,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
     return site_.orders.list();
   site_.in_pass = true;
   ++site_.pass_number;
+  site_.jobs.begin_pass();
   site_.last_pass = now;
   site_.cluster.bookings().forget_before(now);
   settlement_.judge_preemptions(jobs, job_count, now);
@@ -57,8 +58,8 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   std::vector<std::size_t> last_tasks;
   for (std::size_t i = 0; i < job_count; ++i) {
     if (jobs[i].array_tasks_pending > 0) continue;
-    const auto known = site_.jobs.all().find(jobs[i].job_id);
-    const bool was_array = known != site_.jobs.all().end() && known->second.array;
+    const Job* known = site_.jobs.peek(jobs[i].job_id);
+    const bool was_array = known != nullptr && known->array;
     was_array ? last_tasks.push_back(i) : see(jobs[i], now);
   }
   for (const std::size_t i : last_tasks) see(jobs[i], now);  // what is missing then is lost
@@ -85,12 +86,13 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   for (const auto& exchange : site_.exchanges) exchange->work(now);
   if (site_.observes) site_.would_starts.look(site_, now);
   for (std::size_t i = 0; i < job_count; ++i) {
-    const auto found = site_.jobs.all().find(jobs[i].job_id);
-    if (found == site_.jobs.all().end() || !is_active(jobs[i].state) ||
-        found->second.phase == Phase::kEnded)
-      continue;
-    give_orders(found->second, jobs[i], now);
+    Job* job = site_.jobs.find(jobs[i].job_id);
+    if (job == nullptr || !is_active(jobs[i].state) || job->phase == Phase::kEnded) continue;
+    const std::size_t given = site_.orders.list().size();
+    give_orders(*job, jobs[i], now);
+    if (site_.orders.list().size() == given) let_rest(*job, jobs[i], now);
   }
+  give_orders_to_woken(now);
   site_.in_pass = false;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   site_.last_pass_ms = took.count();
@@ -114,21 +116,19 @@ void let_go_on(Site& site, const market_job_t& seen) {
 }  // namespace
 
 void Planner::see(const market_job_t& told, Time now) {
-  const auto wisher = site_.jobs.all().find(told.job_id);
-  const bool is_awarded = wisher != site_.jobs.all().end() && wisher->second.auction.wish;
-  market_job_t seen = is_awarded ? as_owner_wishes(told, wisher->second) : told;
-  const auto known = site_.jobs.all().find(seen.job_id);
-  Job* job = known == site_.jobs.all().end() ? nullptr : &known->second;
+  Job* job = site_.jobs.find(told.job_id);
+  const bool is_awarded = job != nullptr && job->auction.wish;
+  market_job_t seen = is_awarded ? as_owner_wishes(told, *job) : told;
   if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
       job->phase == Phase::kEnded) {
-    site_.jobs.all().erase(known);  // Slurm began its job numbers anew
+    site_.jobs.erase(job->id);  // Slurm began its job numbers anew
     job = nullptr;
   }
   const bool may_be_ours = !site_.observes || site_.trades(or_empty(seen.partition));
   if (job != nullptr && !may_be_ours) {  // moved to where another market observes, or none
     site_.exchange_of(*job).unplace(*job, now);
     site_.accounts.void_lien(*job, "no market follows it any more");
-    site_.jobs.all().erase(known);
+    site_.jobs.erase(job->id);
     job = nullptr;
   }
   if (!may_be_ours) {
@@ -310,15 +310,10 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
 
 void Planner::drop_unseen(Time now) {
   site_.cluster.drop_others(site_.pass_number);
-  for (auto entry = site_.jobs.all().begin(); entry != site_.jobs.all().end();) {
-    Job& job = entry->second;
-    const bool gone = job.seen.pass != site_.pass_number &&
-                      (job.phase == Phase::kEnded || now - job.seen.at >= kUnseenLife);
-    if (!gone) {
-      ++entry;
-      continue;
-    }
-    if (job.phase != Phase::kEnded) {
+  site_.jobs.erase_awake_if([&](Job& job) {
+    const bool is_gone = job.seen.pass != site_.pass_number &&
+                         (job.phase == Phase::kEnded || now - job.seen.at >= kUnseenLife);
+    if (is_gone && job.phase != Phase::kEnded) {
       site_.exchange_of(job).unplace(job, now);
       site_.accounts.void_lien(job, "the job is gone");
       if (job.phase != Phase::kRunning) site_.lessons.unlearn(job);
@@ -326,8 +321,8 @@ void Planner::drop_unseen(Time now) {
           LogLevel::kInfo,
           fmt::format("job {} is gone and was not told to have ended: its lien returns", job.id));
     }
-    entry = site_.jobs.all().erase(entry);
-  }
+    return is_gone;
+  });
 }
 
 }  // namespace market

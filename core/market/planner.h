@@ -45,6 +45,8 @@ class Planner {
   void fund_waiting(Time now);
   void pull_forward(Time now);
   void keep_components_together(Time now);
+  void let_rest(Job& job, const market_job_t& seen, Time now);
+  void give_orders_to_woken(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
   void give_place_orders(Job& job, Time now);
   /// Of a job that stands for a place: what it needs to be there, and its end.
@@ -75,8 +77,8 @@ class Planner {
   std::set<std::uint32_t> limited_by_owner_;  // arrays whose owner lowered their limit
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;
-  std::size_t pull_cursor_ = 0;
-  int awards_given_ = 0;  // in this pass
+  std::pair<Time, std::uint32_t> pulled_;  // start and number of the job looked at last
+  int awards_given_ = 0;                   // in this pass
 };
 
 }  // namespace market

@@ -184,7 +184,7 @@ bool PotExchange::may_pay(const Job& job) const {
 
 std::vector<Job*> PotExchange::takers(Time now) {
   std::vector<Job*> jobs;
-  for (auto& [id, job] : site_.jobs.all())
+  for (Job& job : site_.jobs.awake())
     if (is_player(job) && &site_.exchange_of(job) == this) jobs.push_back(&job);
   std::erase_if(jobs, [&](Job* job) {  // removed from the account: his pot pays no new run
     if (job->phase == Phase::kRunning || job->agreed.bid.pot.empty() || may_pay(*job)) return false;

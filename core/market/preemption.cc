@@ -57,7 +57,7 @@ void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, 
   if (!wants_preemptors_) return;
   wants_preemptors_ = false;
   std::vector<Job*> preempted;
-  for (auto& [id, job] : site_.jobs.all()) {
+  for (Job& job : site_.jobs.awake()) {
     if (job.run.preempted) preempted.push_back(&job);
   }
   std::sort(preempted.begin(), preempted.end(),
@@ -115,9 +115,9 @@ void Settlement::see_own_suspensions(const market_job_t* jobs, std::size_t count
   const std::vector<Node>& nodes = site_.cluster.nodes();
   for (std::size_t i = 0; i < count; ++i) {
     if (jobs[i].state != MARKET_JOB_SUSPENDED) continue;
-    const auto found = site_.jobs.all().find(jobs[i].job_id);
-    if (found == site_.jobs.all().end() || found->second.place.missed) continue;
-    Job& job = found->second;
+    Job* found = site_.jobs.find(jobs[i].job_id);
+    if (found == nullptr || found->place.missed) continue;
+    Job& job = *found;
     job.place.missed = std::any_of(jobs, jobs + count, [&](const market_job_t& seen) {
       return seen.state == MARKET_JOB_RUNNING && is_own(job, seen.uid, or_empty(seen.account)) &&
              overlap(job.place.placement, placement_of(seen.allocs, seen.alloc_count, nodes));

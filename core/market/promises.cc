@@ -52,11 +52,10 @@ bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) cons
   const bool any_posted = std::any_of(site_.exchanges.begin(), site_.exchanges.end(),
                                       [](const auto& exchange) { return exchange->promises(); });
   if (!site_.has_config || !any_posted) return false;
-  const auto job = site_.jobs.all().find(job_id);
-  if (job != site_.jobs.all().end()) {
-    if (!site_.exchange_of(job->second).promises()) return false;
-    const Phase phase = job->second.phase;
-    return job->second.place.count_due && job->second.place.count_at <= site_.last_pass &&
+  if (const Job* job = site_.jobs.peek(job_id); job != nullptr) {
+    if (!site_.exchange_of(*job).promises()) return false;
+    const Phase phase = job->phase;
+    return job->place.count_due && job->place.count_at <= site_.last_pass &&
            (phase == Phase::kConfirmed || phase == Phase::kWaiting);
   }
   const auto known = site_.note_in(note);
@@ -68,10 +67,9 @@ bool Confirmation::wants_count(std::uint32_t job_id, std::string_view note) cons
 // An owner's change of a job that no pass has seen yet would otherwise look like Slurm's.
 void Confirmation::note_change(const market_change_t& change, Time now) {
   if (change.is_operator && change.uid != change.owner_uid) return;
-  const auto known = site_.jobs.all().find(change.job_id);
-  if (known != site_.jobs.all().end()) {
-    known->second.seen.owner_changed = true;
-    if (known->second.array_job_id != 0) changed_arrays_.insert(known->second.array_job_id);
+  if (Job* known = site_.jobs.find(change.job_id); known != nullptr) {
+    known->seen.owner_changed = true;
+    if (known->array_job_id != 0) changed_arrays_.insert(known->array_job_id);
     return;
   }
   changed_arrays_.insert(change.job_id);

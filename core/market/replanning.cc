@@ -8,12 +8,14 @@
 #include "core/market/buying.h"
 #include "core/market/planner.h"
 #include "core/market/reserved.h"
+#include "core/market/text.h"
 
 namespace market {
 namespace {
 
-constexpr int kSearchesPerPass = 8;  // full quotes in one pass
-constexpr int kMovesPerPass = 64;    // places tried for earlier starts in one pass
+constexpr int kSearchesPerPass = 8;          // full quotes in one pass
+constexpr int kMovesPerPass = 64;            // places tried for earlier starts in one pass
+constexpr std::size_t kLooksPerPass = 1024;  // jobs looked at for that
 
 }  // namespace
 
@@ -32,11 +34,14 @@ void Planner::yield_places(Time now) {
   };
   const std::vector<NewRun> new_runs = site_.cluster.take_new_runs();
   if (new_runs.empty()) return;
-  for (auto& [id, job] : site_.jobs.all()) {
-    if (job.phase != Phase::kConfirmed || !job.place.booked || job.place.reserved) continue;
+  Time last_end = 0;
+  for (const NewRun& run : new_runs) last_end = std::max(last_end, run.end);
+  for (const Job* planned : site_.jobs.confirmed_before(last_end)) {
+    if (!planned->place.booked || planned->place.reserved) continue;
     const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
-                                  [&, &mine = job](const NewRun& run) { return takes(run, mine); });
+                                  [&](const NewRun& run) { return takes(run, *planned); });
     if (!lost) continue;
+    Job& job = *site_.jobs.find(planned->id);
     site_.exchange_of(job).unplace(job, now);
     job.place.retry_at = 0;
   }
@@ -48,26 +53,25 @@ void Planner::replan_lost(Time now) {
   if (site_.cluster.take_places_due()) {
     const bool nodes_moved = site_.cluster.take_nodes_moved();
     const std::vector<Node>& nodes = site_.cluster.nodes();
-    for (auto& [id, job] : site_.jobs.all()) {
-      if (job.phase != Phase::kConfirmed || !job.place.booked || has_begun(job, now)) continue;
-      const std::string& partition = job.agreed.bid.request.partition;
-      const bool whole = std::all_of(job.place.placement.begin(), job.place.placement.end(),
-                                     [&](const Seat& seat) {
+    for (const Job* planned : site_.jobs.confirmed_before(kFarthest)) {
+      if (!planned->place.booked || has_begun(*planned, now)) continue;
+      const std::string& partition = planned->agreed.bid.request.partition;
+      const bool whole = std::all_of(planned->place.placement.begin(),
+                                     planned->place.placement.end(), [&](const Seat& seat) {
                                        return seat.node < nodes.size() && nodes[seat.node].usable &&
                                               nodes[seat.node].partitions.contains(partition);
                                      });
       if (whole && !nodes_moved) continue;
+      Job& job = *site_.jobs.find(planned->id);
       site_.exchange_of(job).unplace(job, now);
       site_.exchange_of(job).unreserve(job);
       job.place.retry_at = 0;
     }
   }
-  const bool all_placed =
-      std::all_of(site_.jobs.all().begin(), site_.jobs.all().end(), [this](const auto& entry) {
-        return entry.second.phase != Phase::kConfirmed || entry.second.place.booked ||
-               (entry.second.agreed.terms.auctioned() &&
-                !site_.exchange_of(entry.second).promises());
-      });
+  const bool all_placed = std::ranges::all_of(site_.jobs.awake(), [this](const Job& job) {
+    return job.phase != Phase::kConfirmed || job.place.booked ||
+           (job.agreed.terms.auctioned() && !site_.exchange_of(job).promises());
+  });
   if (all_placed) return;
   int searches = 0;
   for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
@@ -145,27 +149,29 @@ void Planner::fund_waiting(Time now) {
 void Planner::pull_forward(Time now) {
   if (site_.cluster.bookings().freed() == pull_freed_ && now < pull_at_) return;
   const std::uint64_t freed = site_.cluster.bookings().freed();
-  const std::vector<Job*> jobs = site_.jobs.in_order(Phase::kConfirmed);
+  const std::vector<const Job*> next = site_.jobs.confirmed_after(pulled_, kLooksPerPass);
   int moves = 0;
-  std::size_t k = pull_cursor_ < jobs.size() ? pull_cursor_ : 0;
-  for (; k < jobs.size() && moves < kMovesPerPass; ++k) {
-    Job& job = *jobs[k];
-    if (!job.place.booked || !job.seen.ready || job.component ||
-        job.agreed.terms.start <= now + site_.exchange_of(job).settings.slot ||
-        job.agreed.bid.request.earliest > now || job.place.not_before > now) {
+  auto looked = next.begin();
+  for (; looked != next.end() && moves < kMovesPerPass; ++looked) {
+    const Job& planned = **looked;
+    pulled_ = {planned.agreed.terms.start, planned.id};
+    if (!planned.place.booked || !planned.seen.ready || planned.component ||
+        planned.agreed.terms.start <= now + site_.exchange_of(planned).settings.slot ||
+        planned.agreed.bid.request.earliest > now || planned.place.not_before > now) {
       continue;
     }
     ++moves;
-    if (site_.closed_by_sisters(job).contains(now)) continue;
-    auto choice = site_.earliest_place(job.agreed.bid.request, now, now, booking_key(job));
+    if (site_.closed_by_sisters(planned).contains(now)) continue;
+    auto choice = site_.earliest_place(planned.agreed.bid.request, now, now, booking_key(planned));
     if (!choice) continue;
+    Job& job = *site_.jobs.find(planned.id);
     site_.exchange_of(job).unplace(job, job.agreed.terms.start);
     site_.exchange_of(job).unreserve(job);
     site_.exchange_of(job).place(job, std::move(*choice));
     job.due.note = true;
   }
-  pull_cursor_ = k < jobs.size() ? k : 0;
-  if (pull_cursor_ != 0) return;  // the rest in the next pass
+  if (looked != next.end() || next.size() == kLooksPerPass) return;  // the rest in the next pass
+  pulled_ = {};
   pull_freed_ = freed;
   pull_at_ = now + kRetry;
 }
@@ -176,8 +182,8 @@ void Planner::stretch_arrays(Time now) {
   for (const auto& [array, ids] : site_.jobs.throttled()) {
     std::vector<Job*> tasks;
     for (const std::uint32_t id : ids) {
-      const auto job = site_.jobs.all().find(id);
-      if (job != site_.jobs.all().end() && job->second.place.booked) tasks.push_back(&job->second);
+      Job* job = site_.jobs.find(id);
+      if (job != nullptr && job->place.booked) tasks.push_back(job);
     }
     std::sort(tasks.begin(), tasks.end(), [](const Job* a, const Job* b) {
       const bool a_waits = a->phase != Phase::kRunning, b_waits = b->phase != Phase::kRunning;

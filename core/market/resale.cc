@@ -265,8 +265,8 @@ bool Resales::is_young(const Job& job, Time now) const {
 }
 
 void Resales::count_due(Time now) {
-  std::vector<Job*> due;
-  for (auto& [id, job] : site_.jobs.all()) {
+  std::vector<const Job*> due;
+  for (const auto& [id, job] : site_.jobs.all()) {
     const bool lives = job.phase == Phase::kConfirmed || job.phase == Phase::kRunning;
     if (lives && !job.agreed.counted && job.place.booked && !job.run.unbilled &&
         !job.agreed.terms.auctioned() && !is_young(job, now))
@@ -275,7 +275,7 @@ void Resales::count_due(Time now) {
   std::sort(due.begin(), due.end(), [](const Job* a, const Job* b) {
     return std::pair(a->agreed.terms.bought, a->id) < std::pair(b->agreed.terms.bought, b->id);
   });
-  for (Job* job : due) count(*job, purchase_of(*job));
+  for (const Job* job : due) count(*site_.jobs.find(job->id), purchase_of(*job));
 }
 
 // Purchases that are not certain yet: their owners can still take them back for nothing.
@@ -302,8 +302,8 @@ void Resales::work(Time now) {
   // A slurmctld that was killed forgets what it had not saved: a cancel, say. Then the job has its
   // place again, and owes for that alone.
   std::erase_if(rests_, [this](const ledger::Rest& rest) {
-    const auto found = site_.jobs.all().find(rest.segment.key.job_id);
-    const bool is_back = found != site_.jobs.all().end() && has_again(found->second, rest);
+    const Job* found = site_.jobs.peek(rest.segment.key.job_id);
+    const bool is_back = found != nullptr && has_again(*found, rest);
     if (is_back) site_.accounts.forget_rest(rest);
     return is_back;
   });

@@ -133,16 +133,16 @@ market_verdict Market::enter(const market_entry_t& entry, Time now, std::uint32_
                              std::string& text) const {
   const auto of = reserved_for(or_empty(entry.reservation));
   if (!of || !of->by_name) return MARKET_NO_BID;
-  const auto found = site_.jobs.all().find(of->job);
-  const bool is_there = found != site_.jobs.all().end() && found->second.agreed.reserved &&
-                        found->second.phase == Phase::kConfirmed;
+  const Job* found = site_.jobs.peek(of->job);
+  const bool is_there =
+      found != nullptr && found->agreed.reserved && found->phase == Phase::kConfirmed;
   const auto refuse = [&text](const std::string& why) {
     text = prefixed(why);
     return MARKET_REJECTED;
   };
   const std::string name(or_empty(entry.reservation));
   if (!is_there) return refuse(fmt::format("{} is over, or is not there yet", printable(name)));
-  const Job& job = found->second;
+  const Job& job = *found;
   if (job.agreed.reserved->accounts.empty() && job.agreed.bid.uid != entry.uid)
     return refuse(fmt::format("{} is held for {}", name, job.user));
   const Time from = std::max({now, job.agreed.terms.start, entry.begin});

@@ -180,9 +180,9 @@ std::string Settlement::wanted_bill(std::string_view partition,
 // An end that was told while the market could not listen, or that is not in the books yet.
 void Settlement::see_ended(const market_job_t& ended, Time now) {
   const auto note = end_run(ended, now);
-  const auto job = site_.jobs.all().find(ended.job_id);
-  if (job == site_.jobs.all().end() || !note) return;
-  job->second.seen.pass = site_.pass_number;
+  Job* job = site_.jobs.find(ended.job_id);
+  if (job == nullptr || !note) return;
+  job->seen.pass = site_.pass_number;
   if (*note == or_empty(ended.note)) return;
   site_.orders.add(MARKET_SET_NOTE, ended.job_id).text = site_.orders.keep(*note);
   if (std::string bill = wanted_bill(or_empty(ended.partition), *note); !bill.empty())
@@ -205,16 +205,14 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
 
 // The job in memory; or, when the pass has not seen it yet or memory was lost, made from its note.
 Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
-  const auto known = site_.jobs.all().find(ended.job_id);
-  if (known != site_.jobs.all().end()) return &known->second;
+  if (Job* known = site_.jobs.find(ended.job_id); known != nullptr) return known;
   auto note = site_.note_in(or_empty(ended.note));
   if (!note || (site_.observes && !site_.trades(or_empty(ended.partition)))) return nullptr;
   if (note->refused) {
     tell_refused(*note, ended);
     return nullptr;
   }
-  Job& job = site_.jobs.all()[ended.job_id];
-  job = Job{};
+  Job& job = site_.jobs.make(ended.job_id);
   identify(job, ended);
   job.seen.at = now;
   const bool is_part = note->array_tasks > 0 && ended.array_tasks_pending == 0;

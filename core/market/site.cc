@@ -109,7 +109,7 @@ void Site::update_capacity(Time now) {
 void Site::take_stock() {
   find_shared_nodes();
   Cluster::Places places;
-  for (const auto& [id, job] : jobs.all()) {
+  for (const Job& job : jobs.awake()) {  // a place never rests
     const bool is_place = job.agreed.reserved && job.phase == Phase::kConfirmed;
     if (is_place) places[reservation_name(job)] = job.agreed.bid.request.demand.tres;
   }

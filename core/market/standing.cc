@@ -17,7 +17,7 @@ constexpr Time kLook = 3;  // seconds that Slurm has to look at a job in its new
 
 void AuctionExchange::see_who_stands(Time now) {
   const std::set<std::uint32_t> crowded = site_.jobs.crowded_tasks();
-  for (auto& [id, job] : site_.jobs.all()) {
+  for (Job& job : site_.jobs.awake()) {
     if (job.phase == Phase::kRunning || &site_.exchange_of(job) != this) continue;
     // Slurm has looked at its award and keeps it from there: a limit of its own, licenses.
     const bool is_limited = !job.seen.held && job.seen.dependent && !job.auction.award.empty();
@@ -33,7 +33,7 @@ void AuctionExchange::see_who_stands(Time now) {
       job.auction.left = false;  // that was Slurm's doing
       continue;
     }
-    if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(id)) {
+    if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(job.id)) {
       job.auction.startable_since = 0;
       if (job.auction.stands) leave_auction(job, now);
       continue;

@@ -27,7 +27,7 @@ std::int64_t left_by_others(const Capacity& stock, Time now) {
 /// The bids of an auction that have not started in what is supposed, the best ones first.
 std::vector<Job*> waiting_in(Site& site, const Exchange& exchange) {
   std::vector<Job*> waiting;
-  for (auto& [id, job] : site.jobs.all()) {
+  for (Job& job : site.jobs.awake()) {
     const bool lives = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
     const bool can_start = job.phase == Phase::kRunning || job.seen.ready;
     if (lives && can_start && job.agreed.terms.auctioned() && !job.run.unbilled &&

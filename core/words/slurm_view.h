@@ -297,7 +297,16 @@ typedef struct market_job {
       allocs; /* running, suspended or ended after a run, where Slurm still knows */
   uint32_t alloc_count;
   bool by_operator; /* cancelled by an operator or administrator who is not its owner */
+  uint64_t mark;    /* as market_mark_t's; 0: none is made */
 } market_job_t;
+
+/* Whether a pass needs the record of a job. */
+typedef struct market_mark {
+  uint32_t job_id;
+  bool is_wanted; /* answered */
+  uint64_t
+      mark; /* a number made of all that market_job_t would tell: another one when any of it is other */
+} market_mark_t;
 
 enum market_order_kind {
   MARKET_SET_PRIORITY, /* site_factor := number (without NICE_OFFSET), priority recomputed */

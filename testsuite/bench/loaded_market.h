@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 
 #include "core/face/locked_market.h"
@@ -60,9 +61,12 @@ class Loaded {
     tell_cluster();
     for (std::uint32_t i = 0; i < 200; ++i) add_running(i);
     pass();
-    for (std::uint32_t i = 0; i < load.pending; ++i) {
-      if (i % (kMostUnseen * load.users) == 0) pass();
-      (void)try_submit();
+    for (std::uint32_t i = 0; accepted < load.pending && i < 3 * load.pending; ++i) {
+      if (i % (kMostUnseen * load.users) == 0) {
+        pass();
+        market->round(now);
+      }
+      accepted += try_submit().verdict == MARKET_ACCEPTED;
     }
     for (int i = 0; i < 5; ++i) {
       pass();
@@ -125,7 +129,7 @@ class Loaded {
     submission.budget = "100000";
     submission.array_tasks = array;
     Answer answer = market->submit(submission, now);
-    if (answer.verdict == MARKET_REJECTED || array != 0) return answer;
+    if (answer.verdict != MARKET_ACCEPTED || array != 0) return answer;
     BenchJob& job = jobs.emplace_back();
     job.id = ++ids;
     job.uid = submission.uid;
@@ -152,6 +156,9 @@ class Loaded {
     record.site_factor = job.site_factor;
     record.tres_req = record.tres_alloc = job.tres.c_str();
     record.size.min_cpus = record.size.tasks = job.cpus;
+    record.counted_cpus = job.cpus;
+    record.counted_nodes = 1;
+    record.mark = std::hash<std::string>()(job.note + job.desc) + job.site_factor;
     if (job.state != MARKET_JOB_RUNNING) return record;
     record.start = kNow - 3600;
     record.end = kNow + job.limit_min * Time{60};
@@ -168,9 +175,25 @@ class Loaded {
     return seen;
   }
 
-  const std::vector<market_order_t>& pass(const std::vector<market_job_t>& seen) {
-    return market->pass(seen.data(), seen.size(), resv_names.data(), resv_names.size(), now);
+  std::vector<market_mark_t> marks_of(const std::vector<market_job_t>& seen) const {
+    std::vector<market_mark_t> marks;
+    marks.reserve(seen.size());
+    for (const market_job_t& record : seen) marks.push_back({record.job_id, false, record.mark});
+    return marks;
   }
+
+  /// A look at all, and a pass that is told of those which it needs.
+  const std::vector<market_order_t>& pass(const std::vector<market_job_t>& seen,
+                                          std::vector<market_mark_t>& marks) {
+    market->look(marks.data(), marks.size(), now);
+    wanted_.clear();
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (marks[i].is_wanted) wanted_.push_back(seen[i]);
+    return market->pass(wanted_.data(), wanted_.size(), resv_names.data(), resv_names.size(), now);
+  }
+
+  /// The records that the last pass was told.
+  std::size_t told() const { return wanted_.size(); }
 
   void obey(const std::vector<market_order_t>& orders) {
     for (const market_order_t& order : orders) {
@@ -184,10 +207,15 @@ class Loaded {
       if (order.kind == MARKET_SET_REASON) job.desc = order.text == nullptr ? "" : order.text;
     }
   }
-  void pass() { obey(pass(records())); }
+  void pass() {
+    const std::vector<market_job_t> seen = records();
+    std::vector<market_mark_t> marks = marks_of(seen);
+    obey(pass(seen, marks));
+  }
 
   Time now = kNow;
   std::uint32_t ids = 0, submissions = 0;
+  std::uint32_t accepted = 0;  ///< of the pending ones; the others found the week full
   std::unique_ptr<LockedMarket> market;
   std::deque<BenchJob> jobs;  // job of id i at i - 1
   std::deque<std::string> kept;
@@ -196,6 +224,7 @@ class Loaded {
  private:
   Load load_;
   std::string folder_;
+  std::vector<market_job_t> wanted_;
 };
 
 }  // namespace market::bench

@@ -16,18 +16,40 @@ using bench::Loaded;
 
 Load load_of(const benchmark::State& state) {
   const auto pending = static_cast<std::uint32_t>(state.range(0));
+  const bool is_large = pending > 1000;
   return {.pending = pending,
-          .nodes = pending > 1000 ? 4000U : 100U,
-          .users = pending > 1000 ? 200U : 1U};
+          .nodes = is_large ? 4000U : 100U,
+          .most_cpus = is_large ? 16U : 32U,
+          .most_minutes = is_large ? 120U : 480U,
+          .users = is_large ? 200U : 1U};
+}
+
+// How many bids are in the plan, and of how many jobs the last pass was told.
+void count_records(benchmark::State& state, const Loaded& loaded) {
+  state.counters["bids"] = loaded.accepted;
+  state.counters["told"] = static_cast<double>(loaded.told());
 }
 
 void BM_PassSteady(benchmark::State& state) {
   Loaded loaded(load_of(state));
   const auto seen = loaded.records();
-  for (auto _ : state) benchmark::DoNotOptimize(loaded.pass(seen).size());
+  auto marks = loaded.marks_of(seen);
+  for (auto _ : state) benchmark::DoNotOptimize(loaded.pass(seen, marks).size());
+  count_records(state, loaded);
 }
 BENCHMARK(BM_PassSteady)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(2000);
 BENCHMARK(BM_PassSteady)->Arg(100'000)->Unit(benchmark::kMicrosecond)->Iterations(20);
+
+// A pass that is told of all jobs, as after a start.
+void BM_PassToldOfAll(benchmark::State& state) {
+  Loaded loaded(load_of(state));
+  const auto seen = loaded.records();
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        loaded.market->pass(seen.data(), seen.size(), nullptr, 0, loaded.now).size());
+}
+BENCHMARK(BM_PassToldOfAll)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(200);
+BENCHMARK(BM_PassToldOfAll)->Arg(100'000)->Unit(benchmark::kMicrosecond)->Iterations(20);
 
 void BM_PassAtTheMinute(benchmark::State& state) {
   Loaded loaded(load_of(state));
@@ -35,9 +57,11 @@ void BM_PassAtTheMinute(benchmark::State& state) {
     state.PauseTiming();
     loaded.now += 60;
     const auto seen = loaded.records();
+    auto marks = loaded.marks_of(seen);
     state.ResumeTiming();
-    benchmark::DoNotOptimize(loaded.pass(seen).size());
+    benchmark::DoNotOptimize(loaded.pass(seen, marks).size());
   }
+  count_records(state, loaded);
 }
 BENCHMARK(BM_PassAtTheMinute)
     ->Arg(1000)
@@ -45,21 +69,26 @@ BENCHMARK(BM_PassAtTheMinute)
     ->Unit(benchmark::kMicrosecond)
     ->Iterations(20);
 
-void BM_PassTenNew(benchmark::State& state) {
-  Loaded loaded(Load{.pending = static_cast<std::uint32_t>(state.range(0))});
+void BM_PassHundredNew(benchmark::State& state) {
+  Loaded loaded(load_of(state));
   for (auto _ : state) {
     state.PauseTiming();
-    for (int i = 0; i < 10; ++i) loaded.submit();
+    for (int i = 0; i < 100; ++i) loaded.submit();
     const auto seen = loaded.records();
+    auto marks = loaded.marks_of(seen);
     state.ResumeTiming();
-    const auto& orders = loaded.pass(seen);
+    const auto& orders = loaded.pass(seen, marks);
     state.PauseTiming();
     loaded.obey(orders);
     loaded.market->round(loaded.now);
     state.ResumeTiming();
   }
 }
-BENCHMARK(BM_PassTenNew)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(30);
+BENCHMARK(BM_PassHundredNew)
+    ->Arg(1000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMicrosecond)
+    ->Iterations(10);
 
 void BM_Submit(benchmark::State& state) {
   Loaded loaded(Load{.pending = static_cast<std::uint32_t>(state.range(0))});

@@ -36,6 +36,7 @@ void BM_Submit(benchmark::State& state) {
   }
   state.counters["worst_ms"] = worst * 1e3;
   state.counters["refused"] = refused;
+  state.counters["bids"] = loaded.accepted;
 }
 BENCHMARK(BM_Submit)
     ->ArgsProduct({{1000, 10'000, 100'000}, {0, 50, 100}})

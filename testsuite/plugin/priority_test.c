@@ -124,6 +124,31 @@ static void who_names_another_reservation_waits_for_its_own(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+static void records_that_the_market_knows_are_not_read(void** state) {
+  market_details_t details = {.num_tasks = 1};
+  job_record_t waits = {.job_id = 4, .job_state = JOB_PENDING, .details = &details};
+  job_record_t runs = {.job_id = 5, .job_state = JOB_RUNNING, .details = &details};
+
+  waits.spank_job_env = noted;
+  waits.spank_job_env_size = 1;
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  list_append(job_list, &waits);
+  list_append(job_list, &runs);
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), 2);
+  assert_int_equal(atomic_load(&fakes.state_in_pass), MARKET_JOB_PENDING);
+  atomic_store(&fakes.knows, true);
+  wait_for_passes(2);
+  assert_int_equal(atomic_load(&fakes.jobs_in_pass), 1);
+  assert_int_equal(atomic_load(&fakes.state_in_pass), MARKET_JOB_RUNNING);
+  call_fini(*state);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 // A job that an older version accepted is the market's from the first pass on; what an operator
 // writes later is only a text.
 static void a_note_of_an_older_version_is_moved_once(void** state) {
@@ -219,6 +244,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(in_a_client_it_does_nothing_but_load_multifactor, start),
       cmocka_unit_test_setup(two_inits_start_one_market, start),
       cmocka_unit_test_setup(what_ended_is_seen_while_the_market_wants_it, start),
+      cmocka_unit_test_setup(records_that_the_market_knows_are_not_read, start),
       cmocka_unit_test_setup(who_names_another_reservation_waits_for_its_own, start),
       cmocka_unit_test_setup(a_note_of_an_older_version_is_moved_once, start),
       cmocka_unit_test_setup(the_jobs_that_preempt_others_are_told, start),

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
+
+#include "core/market/text.h"
 
 namespace market::testing {
 namespace {
@@ -337,8 +340,28 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     allocs_of(job, allocs);
     record.allocs = allocs.data();
     record.alloc_count = static_cast<std::uint32_t>(allocs.size());
+    record.mark = mark_of(record);
     seen.push_back(record);
   }
+}
+
+std::uint64_t World::mark_of(const market_job_t& record) {
+  const market_size_t& size = record.size;
+  const std::string told = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{} "
+      "{} {} {} {} {} {} {}",
+      record.array_job_id, record.array_task_id, record.array_tasks_pending, record.array_throttle,
+      record.array_full, record.array_running, record.het_job_id, record.het_offset, record.restart,
+      record.uid, record.state, record.held, record.held_by_site, record.dependent,
+      record.size_limited, record.dependency_failed, record.submit, record.begin, record.deadline,
+      record.start, record.end, record.time_limit_min, record.site_factor, or_empty(record.account),
+      or_empty(record.partition), or_empty(record.qos), or_empty(record.name),
+      or_empty(record.note), or_empty(record.state_desc), or_empty(record.resv_name),
+      or_empty(record.tres_req), or_empty(size.req_nodes), size.min_cpus, size.tasks,
+      size.exclusive, size.min_nodes, size.max_nodes, size.mem_per_node_mb,
+      or_empty(size.tres_per_node));
+  return std::hash<std::string>()(told) | 1;  // never none
 }
 
 bool World::market_wants_job_here(const FakeJob& job) const {
@@ -350,6 +373,16 @@ void World::run_pass() {
   gather(seen, market_->wants_ended_jobs());
   std::vector<const char*> names;
   for (const auto& [name, reservation] : reservations) names.push_back(name.c_str());
+  if (looks) {
+    std::vector<market_mark_t> marks;
+    for (const market_job_t& record : seen) marks.push_back({record.job_id, false, record.mark});
+    market_->look(marks.data(), marks.size(), now);
+    std::vector<market_job_t> wanted;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (marks[i].is_wanted) wanted.push_back(seen[i]);
+    records_spared += seen.size() - wanted.size();
+    seen = std::move(wanted);
+  }
   if (market_->wants_preemptors()) market_->tell_preemptors(preemptors.data(), preemptors.size());
   const auto& orders = market_->pass(seen.data(), seen.size(), names.data(), names.size(), now);
   orders_given += orders.size();

@@ -176,7 +176,9 @@ class World {
   std::size_t orders_given = 0;
   std::map<int, int> orders_of;  // by kind
   bool obey = true;
-  bool associations = false;  ///< enforced by Slurm; tell_cluster() makes it known
+  bool looks = true;               ///< passes are told of the jobs alone whose records they need
+  std::size_t records_spared = 0;  ///< that no pass was told
+  bool associations = false;       ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
   bool preempts_by_qos = false, takes_ranks = false;
   std::vector<const char*> qos;  ///< names of those there are; tell_cluster() makes it known
@@ -204,6 +206,7 @@ class World {
   void add_reserved(const FakeJob& job, Time until, CoreMap& taken) const;
   void find_shadow(const FakeJob& head, Time& shadow, std::uint32_t& spare) const;
   void gather(std::vector<market_job_t>& seen, bool ended_too);
+  static std::uint64_t mark_of(const market_job_t& record);
   bool market_wants_job_here(const FakeJob& job) const;
   void allocs_of(const FakeJob& job, std::vector<market_alloc_t>& allocs);
 
