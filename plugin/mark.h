@@ -7,9 +7,9 @@
 #include "plugin/compat/slurm_api.h"
 
 // Another number when anything of the job is other that convert_job() would tell; 0 for a job that each pass is to
-// be told of: one that runs or has ended, and the record of an array. A text that Slurm itself replaced by another
-// one at the same address is not seen: the market asks for each record anew every few minutes, and whenever somebody
-// changes the job.
+// be told of: one that runs or has ended, and the record of an array. Not seen are a text that Slurm itself replaced by
+// another one at the same address, what the details point to, and the site's defaults for each GPU: the market asks for
+// each record anew every few minutes, and whenever somebody changes the job.
 uint64_t mark_of(const job_record_t* job);
 
 #endif

@@ -99,6 +99,7 @@ Answer Admission::submit_component(const market_submission_t& submission, Time n
     }
     return Answer{verdict, prefixed(why), "", ""};
   };
+  if (site_.is_recovering()) return give_up("its books are opened anew: try again", MARKET_AGAIN);
   if (!site_.ready()) return give_up("not available now: submit again later");
   if (const auto fault = fault_of_component(submission, before)) return give_up(*fault);
   auto draft = check(submission, now);

@@ -225,7 +225,8 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
 // start.
 void Confirmation::place_adopted(Time now) {
   const auto needs = [](const Job& job) { return job.place.adopt_seats.has_value(); };
-  if (std::ranges::none_of(site_.jobs.awake(), needs)) return;
+  const JobRange awake = site_.jobs.awake();
+  if (std::none_of(awake.begin(), awake.end(), needs)) return;
   std::vector<Job*> without;
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->place.adopt_seats) continue;

@@ -37,16 +37,15 @@ void JobBook::erase(std::uint32_t id) {
   jobs_.erase(id);
 }
 
-namespace {
-
-constexpr auto kNumberOf = [](const auto& resting) { return resting.id; };
-
-}  // namespace
-
 void JobBook::rest(Job& job, const market_job_t& seen, Time until) {
   if (awake_.erase(job.id) == 0) return;
   lying_down_.push_back({job.id, &job, seen.mark, until, job.agreed.terms.start, true,
                          job.place.reserved, seen.site_factor});
+}
+
+std::vector<JobBook::Resting>::iterator JobBook::find_resting(std::uint32_t id) {
+  return std::lower_bound(resting_.begin(), resting_.end(), id,
+                          [](const Resting& one, std::uint32_t number) { return one.id < number; });
 }
 
 // What lies down is kept apart, so that the order by number is made once a pass.
@@ -54,10 +53,11 @@ void JobBook::settle_down() {
   std::erase_if(resting_, [](const Resting& one) { return one.job == nullptr; });
   std::erase_if(lying_down_, [](const Resting& one) { return one.job == nullptr; });
   if (lying_down_.empty()) return;
-  std::ranges::sort(lying_down_, {}, kNumberOf);
+  const auto is_before = [](const Resting& a, const Resting& b) { return a.id < b.id; };
+  std::sort(lying_down_.begin(), lying_down_.end(), is_before);
   const auto middle = static_cast<std::ptrdiff_t>(resting_.size());
   resting_.insert(resting_.end(), lying_down_.begin(), lying_down_.end());
-  std::ranges::inplace_merge(resting_, resting_.begin() + middle, {}, kNumberOf);
+  std::inplace_merge(resting_.begin(), resting_.begin() + middle, resting_.end(), is_before);
   lying_down_.clear();
 }
 
@@ -69,10 +69,11 @@ void JobBook::wake(Resting& resting) {
 }
 
 void JobBook::wake_up(std::uint32_t id) {
-  const auto lies = std::ranges::find_if(
-      lying_down_, [id](const Resting& one) { return one.id == id && one.job != nullptr; });
+  const auto lies = std::find_if(lying_down_.begin(), lying_down_.end(), [id](const Resting& one) {
+    return one.id == id && one.job != nullptr;
+  });
   if (lies != lying_down_.end()) return wake(*lies);
-  const auto rests = std::ranges::lower_bound(resting_, id, {}, kNumberOf);
+  const auto rests = find_resting(id);
   if (rests != resting_.end() && rests->id == id && rests->job != nullptr) wake(*rests);
 }
 
@@ -104,8 +105,7 @@ void JobBook::look(market_mark_t* marks, std::size_t count, Time now) {
   for (std::size_t i = 0; i < count; ++i) {
     market_mark_t& mark = marks[i];
     // Slurm tells them by number, most of the time.
-    if (next == resting_.end() || next->id != mark.job_id)
-      next = std::ranges::lower_bound(resting_, mark.job_id, {}, kNumberOf);
+    if (next == resting_.end() || next->id != mark.job_id) next = find_resting(mark.job_id);
     const bool is_known = next != resting_.end() && next->id == mark.job_id && next->job != nullptr;
     mark.is_wanted = !is_known || next->mark != mark.mark;
     if (!is_known) continue;

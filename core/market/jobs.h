@@ -2,9 +2,10 @@
 // The jobs of the market, and what was accepted and is not yet a job.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,39 @@
 #include "core/market/state.h"
 
 namespace market {
+
+/// Jobs by number, as a range.
+class JobRange {
+ public:
+  using Jobs = std::map<std::uint32_t, Job*>;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Job;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Job*;
+    using reference = Job&;
+
+    explicit Iterator(Jobs::const_iterator at) : at_(at) {}
+    Job& operator*() const { return *at_->second; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    Jobs::const_iterator at_;
+  };
+
+  explicit JobRange(const Jobs& jobs) : jobs_(jobs) {}
+  Iterator begin() const { return Iterator(jobs_.begin()); }
+  Iterator end() const { return Iterator(jobs_.end()); }
+
+ private:
+  const Jobs& jobs_;
+};
 
 class JobBook {
  public:
@@ -32,10 +66,7 @@ class JobBook {
   void erase(std::uint32_t id);
 
   /// The jobs that a pass has to look at, by number: all but those that rest.
-  auto awake() {
-    return awake_ | std::views::values |
-           std::views::transform([](Job* job) -> Job& { return *job; });
-  }
+  JobRange awake() { return JobRange(awake_); }
   /// Those of them that are to go are erased.
   template <class IsGone>
   void erase_awake_if(IsGone is_gone) {
@@ -63,7 +94,6 @@ class JobBook {
   };
   const std::vector<Woken>& woken() const { return woken_; }
   void wake_all();
-  std::size_t resting() const { return jobs_.size() - awake_.size(); }
   /// The first confirmed jobs, at most so many, by planned start, then by number, behind `after`.
   std::vector<const Job*> confirmed_after(std::pair<Time, std::uint32_t> after,
                                           std::size_t most) const;
@@ -122,14 +152,15 @@ class JobBook {
   void wake(Resting& resting);
   void wake_up(std::uint32_t id);
   void settle_down();
+  std::vector<Resting>::iterator find_resting(std::uint32_t id);
   template <class Take>
   void each_confirmed(Take take) const;
 
   std::unordered_map<std::uint32_t, Job> jobs_;
-  std::map<std::uint32_t, Job*> awake_;  // by number
-  std::vector<Resting> resting_;         // by number
-  std::vector<Resting> lying_down_;      // in this pass, in any order
-  std::vector<Woken> woken_;             // since begin_pass()
+  JobRange::Jobs awake_;
+  std::vector<Resting> resting_;     // by number
+  std::vector<Resting> lying_down_;  // in this pass, in any order
+  std::vector<Woken> woken_;         // since begin_pass()
   Time looked_at_ = 0;
   bool has_looked_ = false;                                    // since the last pass
   std::unordered_map<std::string, Provisional> provisionals_;  // by token

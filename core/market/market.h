@@ -95,10 +95,10 @@ class Market {
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
     settlement_.tell_preemptors(preemptors, count);
   }
-  /// The orders live until the next pass.
   void look(market_mark_t* marks, std::size_t count, Time now) {
     site_.jobs.look(marks, count, now);
   }
+  /// The orders live until the next pass.
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now) {

@@ -30,7 +30,8 @@ bool same_nodes(const Shape& a, const Shape& b) {
 }
 
 // The demand for as many CPUs as Slurm counted: whole tasks of equal size where they divide them,
-// else equal nodes, some CPUs larger where they do not divide them (5 and 4 while another job ends).
+// else equal nodes, some CPUs larger where they do not divide them (5 and 4 while another job ends); where the nodes
+// are not told, whole tasks as before or single CPUs.
 void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint32_t tasks) {
   Shape& shape = demand.shape;
   demand.tres["cpu"] = std::max<std::int64_t>(cpus_of(demand), cpus);
@@ -42,6 +43,9 @@ void raise_to(Demand& demand, std::uint32_t cpus, std::uint32_t nodes, std::uint
     shape.cpus_per_task = (cpus + nodes - 1) / nodes;
     shape.tasks_per_node = 1;
     shape.cpus = shape.cpus_per_task * nodes;
+  } else if (cpus % shape.cpus_per_task != 0) {
+    shape.cpus_per_task = 1;
+    shape.tasks_per_node = 0;
   }
   if (nodes > 0) shape.max_nodes = std::max(shape.min_nodes, nodes);
 }

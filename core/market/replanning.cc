@@ -68,7 +68,8 @@ void Planner::replan_lost(Time now) {
       job.place.retry_at = 0;
     }
   }
-  const bool all_placed = std::ranges::all_of(site_.jobs.awake(), [this](const Job& job) {
+  const JobRange awake = site_.jobs.awake();
+  const bool all_placed = std::all_of(awake.begin(), awake.end(), [this](const Job& job) {
     return job.phase != Phase::kConfirmed || job.place.booked ||
            (job.agreed.terms.auctioned() && !site_.exchange_of(job).promises());
   });

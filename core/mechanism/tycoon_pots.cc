@@ -14,7 +14,8 @@ namespace {
 using Table = std::vector<std::vector<double>>;
 
 /// For so many periods of all that he is allotted somebody can be behind at most, beside a period of
-/// his largest job: who waits for a job that cannot start gathers no more.
+/// his largest job: who waits for a job that cannot start gathers no more. For so many of all that
+/// there is somebody can have had too much.
 constexpr double kMostPotPeriods = 10;
 
 class Holding {
@@ -174,28 +175,31 @@ class Holding {
         out_.claims[p][good].allotted = allotted(p, good, claim_[p][good]);
   }
 
-  // What lay idle or went to others than players is nobody's loss: together those who wait, and those
-  // who had too much before and are to come back, are behind by nothing, each by his part of it.
+  // What lay idle or went to others than players is nobody's loss: together those who wait are behind by
+  // nothing, each by his part of it. Who waits for nothing pays what he had too much by his share.
   void fall_behind(std::size_t good) {
+    const double periods = kMostPotPeriods * host_.period;
     double all = 0, shares = 0;
     bool does_anybody_wait = false;
     std::vector<double> share(players_.size(), 0.0);
     for (std::size_t p = 0; p < players_.size(); ++p) {
       const bool waits = longest_[p] > 0;
-      share[p] = allotted(p, good, out_.claims[p][good].share > 0 ? out_.claims[p][good].bid : 0);
+      const Claim& told = out_.claims[p][good];
+      share[p] = allotted(p, good, told.share > 0 ? told.bid : 0);
+      const double most = waits ? periods * share[p] + host_.period * largest_[p][good] : 0;
       double& behind = out_.behind[p][good];
       behind = players_[p].behind[good] + (share[p] - held_[p][good]) * host_.elapsed;
-      behind = std::min(
-          behind, waits ? host_.period * (kMostPotPeriods * share[p] + largest_[p][good]) : 0);
-      if (!waits && !(behind < 0)) share[p] = 0;
+      behind = std::clamp(behind, -periods * host_.capacity[good], most);
       does_anybody_wait |= waits;
+      if (!waits) share[p] = 0;
+      if (!(share[p] > 0)) continue;
       all += behind;
       shares += share[p];
     }
     for (std::size_t p = 0; p < players_.size(); ++p) {
       double& behind = out_.behind[p][good];
-      if (shares > 0) behind -= all / shares * share[p];
-      if (!(longest_[p] > 0)) behind = does_anybody_wait ? std::min(behind, 0.0) : 0;
+      if (share[p] > 0) behind -= all / shares * share[p];
+      if (!does_anybody_wait) behind = 0;
     }
   }
 

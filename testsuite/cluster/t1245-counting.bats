@@ -101,8 +101,8 @@ try_sets() {
 
 judge() {
   local cost lien
-  # Where Slurm's scheduler was too busy for the first planned start, the market plans another after a minute.
-  cluster_wait_state 'RUNNING|COMPLETED' "$JOB" 90 || { echo "[$1] does not start: $SAID" && return 1; }
+  # Where Slurm's scheduler was too busy for the first planned start for a minute, the market plans another after one more.
+  cluster_wait_state 'RUNNING|COMPLETED' "$JOB" 180 || { echo "[$1] does not start: $SAID" && return 1; }
   cost=$(($(value_of "$JOB" "$1") * 1000))
   wait_settled "$JOB"
   lien=$(ledger "select group_concat(amount) from transfer where kind = 'lien' and segment = $(run_of "$JOB")")

@@ -177,14 +177,14 @@ TEST(ResaleGames, ManyRestsAndManyPurchases) {
   world.expect_all_settled();
 }
 
-// Each live job may need eight more entries, and each rest one; 200,000 may wait for the disk.
+// Each live job may need eight more entries, and each rest one; a million may wait for the disk.
 TEST(ResaleGames, RestsHaveRoomAmongWhatWaitsForTheDisk) {
   const Accounts accounts(
       "cluster", [](LogLevel, const std::string&) {}, [] {}, false);
-  EXPECT_TRUE(accounts.has_room_for(0, 200000));
-  EXPECT_FALSE(accounts.has_room_for(0, 200001));
-  EXPECT_TRUE(accounts.has_room_for(1000, 192000));
-  EXPECT_FALSE(accounts.has_room_for(1000, 192001));
+  EXPECT_TRUE(accounts.has_room_for(0, 1'000'000));
+  EXPECT_FALSE(accounts.has_room_for(0, 1'000'001));
+  EXPECT_TRUE(accounts.has_room_for(1000, 992'000));
+  EXPECT_FALSE(accounts.has_room_for(1000, 992'001));
 }
 
 // Who cancels within his grace and bids again for the same hours, again and again, would keep them for nothing. The

@@ -105,7 +105,6 @@ TEST(TycoonPots, WhoIsFurthestBehindStartsFirst) {
                   {job(0, 1, 60), job(1, 1, 60)});
   EXPECT_EQ(period->ranks[0].place, 0U);
   EXPECT_EQ(period->ranks[1].place, 1U);
-  // Of 16 CPUs a quarter and three quarters are owed for a second.
   // Of 16 CPUs a quarter and three quarters are owed for a second: 34 and 22, of which all 56 are of CPUs that
   // nobody had, a quarter and three quarters again.
   EXPECT_DOUBLE_EQ(period->behind[0][0], 20);
@@ -119,13 +118,14 @@ class ShortTasks {
   struct User {
     double balance;
     std::size_t keeps;
+    double debt = 0;             ///< CPU-seconds that he had too much before
+    bool waits_for_all = false;  ///< for a job of all CPUs besides, which never starts
   };
 
   explicit ShortTasks(std::vector<User> users, int seconds = 2)
-      : users_(std::move(users)),
-        seconds_(seconds),
-        starts_(users_.size(), 0),
-        behind_(users_.size(), 0.0) {}
+      : users_(std::move(users)), seconds_(seconds), starts_(users_.size(), 0) {
+    for (const User& user : users_) behind_.push_back(-user.debt);
+  }
 
   // The starts of each user in so many periods of a second.
   std::vector<int> run(int periods) {
@@ -137,6 +137,7 @@ class ShortTasks {
   }
 
  private:
+  static constexpr std::size_t kCpus = 16;
   struct Task {
     std::size_t user;
     int start;
@@ -154,9 +155,11 @@ class ShortTasks {
       ++has[task.user];
     }
     waiting_.clear();
-    for (std::size_t u = 0; u < users_.size(); ++u)
+    for (std::size_t u = 0; u < users_.size(); ++u) {
+      if (users_[u].waits_for_all) waiting_.push_back(job(u, kCpus, 120));
       for (; has[u] < users_[u].keeps; ++has[u]) waiting_.push_back(job(u, 1, 120));
-    const auto period = hold_period(host(16, false), players, runs, waiting_);
+    }
+    const auto period = hold_period(host(kCpus, false), players, runs, waiting_);
     for (std::size_t u = 0; u < users_.size(); ++u) behind_[u] = period->behind[u][0];
     return *period;
   }
@@ -167,7 +170,8 @@ class ShortTasks {
     std::vector<std::size_t> order(waiting_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[period.ranks[i].place] = i;
     for (const std::size_t i : order) {
-      if (tasks_.size() == 16) return;
+      if (tasks_.size() == kCpus) return;
+      if (waiting_[i].wanted[0] == kCpus) continue;
       tasks_.push_back({waiting_[i].player, now});
       ++starts_[waiting_[i].player];
     }
@@ -198,6 +202,23 @@ TEST(TycoonPots, ASmallPotStartsByItsShareAndIsNeverForgotten) {
   const double all = starts[0] + starts[1] + starts[2];
   EXPECT_NEAR(starts[0] / all, 0.01, 0.003);
   EXPECT_NEAR(starts[1] / all, 0.24, 0.01);
+}
+
+// Of who spent all that he had after he held too much nothing comes back. The order of those who wait stays as it
+// is, whatever one of them waits for that never starts (his own other jobs come behind that one).
+TEST(TycoonPots, WhoHadTooMuchAndHasNothingLeftChangesNoOrder) {
+  for (const bool waits_for_all : {false, true}) {
+    for (const double debt : {0.0, 89.0}) {
+      const ShortTasks::User spent{0, 0, debt};
+      const std::vector<int> starts =
+          ShortTasks({{1, 100, 0, waits_for_all}, {24, 100}, {75, 100}, spent, spent, spent})
+              .run(1000);
+      const double all = starts[0] + starts[1] + starts[2];
+      EXPECT_LT(starts[0] / all, 0.013) << waits_for_all << ' ' << debt;
+      EXPECT_GT(starts[0] / all, waits_for_all ? 0.003 : 0.007) << waits_for_all << ' ' << debt;
+      EXPECT_NEAR(starts[1] / all, 0.24, 0.01) << waits_for_all << ' ' << debt;
+    }
+  }
 }
 
 // Who always has just one task hands in the next one when it has ended: what he had too much counts although he
@@ -313,8 +334,8 @@ TEST(TycoonPots, NobodyIsFurtherBehindThanTenPeriods) {
 TEST(TycoonPots, WhatOneHadTooMuchStaysWhileOthersWait) {
   const std::vector<Player> players{player(10, 1000, 0, -12), player(30, 1000, 0, 12)};
   const auto period = hold_period(host(16, false), players, {run(1, 16)}, {job(1, 1, 60)});
-  // He would have a quarter: 4 CPU-seconds of it in a second. The other one is allotted 16 and holds them.
-  EXPECT_NEAR(period->behind[0][0], -8 - (-8 + 12) / 5.0, 1e-12);
+  // He would have a quarter: 4 CPU-seconds of it in a second.
+  EXPECT_DOUBLE_EQ(period->behind[0][0], -8);
   const auto nobody = hold_period(host(16, false), players, {run(1, 16)}, {});
   EXPECT_EQ(nobody->behind[0][0], 0);
 }
