@@ -155,7 +155,7 @@ void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count);
 
 /* Before a pass, under the same locks, with all jobs that it would be told: which of their records it needs.
  * The others are as they were, and nothing is to be done for them; the pass that follows is not told of
- * them. Optional: a pass without it is told of all. Takes some 20 ns a job. */
+ * them. Optional: a pass without it is told of all. Cheap. */
 void market_look(market_mark_t* marks, size_t count, int64_t now);
 
 /* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and

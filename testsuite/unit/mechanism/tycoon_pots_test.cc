@@ -223,8 +223,7 @@ TEST(TycoonPots, WhoHadTooMuchAndHasNothingLeftChangesNoOrder) {
 
 // Who always has just one task hands in the next one when it has ended: what he had too much counts although he
 // waits for nothing in between. Of tasks longer than ten periods a part is forgotten, since nobody can be further
-// behind; were all of it, a hundredth of the money would have 3.1 % of the starts. And many users with a part each
-// start no more than one with all of it.
+// behind. And many users with a part each start no more than one with all of it.
 TEST(TycoonPots, OneTaskAtATimeOrManyUsersStartNoMore) {
   const auto single = [](int seconds) {
     const std::vector<int> starts =
