@@ -3,6 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/plan/node.h"
@@ -13,16 +16,22 @@ namespace market {
 /// The seats that bookings have on one node, in the order of their starts.
 class NodeUse {
  public:
-  /// Times beside the pointer, so that most need no look at the booking.
+  static constexpr std::uint32_t kFewCores = 128;
+  using FewCores = std::array<std::uint64_t, 2>;
+
+  /// Times and cores beside the pointer, so that most need no look at the booking.
   struct Held {
     Time start = 0;
     Time end = 0;
     const Seat* seat = nullptr;
     const Placement* of = nullptr;  ///< whose seat it is
+    FewCores few{};                 ///< its cores, on a node with no more than kFewCores
   };
 
-  void insert(const Held& held) {
+  void insert(Held held) {
     longest_ = std::max(longest_, held.end - held.start);
+    const std::span<const std::uint64_t> words = held.seat->cores.words();
+    std::copy_n(words.begin(), std::min(words.size(), held.few.size()), held.few.begin());
     held_.insert(std::upper_bound(held_.begin(), held_.end(), held.start, before), held);
   }
   void erase(const Placement* of, Time start) {

@@ -2,6 +2,7 @@
 #include "core/plan/place_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "core/plan/node_choice.h"
@@ -68,6 +69,27 @@ void put_node(const Node& node, std::uint32_t index, FreeNode& free) {
   free.mem_mb = node.mem_mb;
   free.gres = node.gres;
 }
+
+/// The cores of one node that bookings hold.
+class TakenCores {
+ public:
+  explicit TakenCores(std::uint32_t cores) : has_few_(cores <= NodeUse::kFewCores) {}
+  /// Their number with those of one more.
+  std::uint32_t add(const NodeUse::Held& held) {
+    if (!has_few_) {
+      many_.insert(held.seat->cores);
+      return many_.count();
+    }
+    few_ = {few_[0] | held.few[0], few_[1] | held.few[1]};
+    return static_cast<std::uint32_t>(std::popcount(few_[0]) + std::popcount(few_[1]));
+  }
+  CoreSet cores() const { return has_few_ ? CoreSet::from_words(few_.data(), few_.size()) : many_; }
+
+ private:
+  bool has_few_;
+  NodeUse::FewCores few_{};
+  CoreSet many_;
+};
 
 std::uint32_t most_tasks_of(const Shape& shape, const std::vector<Node>& nodes,
                             const std::vector<std::uint32_t>& chosen) {
@@ -203,16 +225,17 @@ bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_co
                                     FreeNode& free) const {
   const bool sweep = needs_sweep(shape_);
   bool is_of_use = true;
+  TakenCores taken(free.node->cores);
   std::vector<Event> events;
   plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
     if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
-    free.taken.insert(held.seat->cores);
-    is_of_use = !shape_.exclusive && free.taken.count() + least_cores <= free.node->cores;
+    is_of_use = !shape_.exclusive && taken.add(held) + least_cores <= free.node->cores;
     if (!is_of_use || !sweep) return is_of_use;
     events.push_back({std::max(held.start, start), held.seat, true});
     events.push_back({held.end, held.seat, false});
     return true;
   });
+  if (is_of_use) free.taken = taken.cores();
   if (!is_of_use || events.empty()) return is_of_use;
 
   const Peak peak = peak_use(std::move(events));
