@@ -76,7 +76,7 @@ void Confirmation::take_task(Job& job, Provisional& provisional) {
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.agreed.told = true;
+  job.agreed.told = job.agreed.bid.pot.empty();  // by a pot it has no price
   site_.accounts.give_back(job.agreed.bid.account, job.agreed.terms.price);
 }
 

@@ -152,7 +152,7 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   job.agreed.terms.accepted = note.accepted != 0 ? note.accepted : job.agreed.bid_made;
   job.agreed.terms.bought = note.bought != 0 ? note.bought : job.agreed.bid_made;
   job.phase = note.waiting ? Phase::kWaiting : Phase::kConfirmed;
-  job.agreed.told = !note.waiting && (!note.settled || note.keeps_price);
+  job.agreed.told = !note.waiting && (!note.settled || note.keeps_price) && note.pot.empty();
   job.agreed.bid.level = note.has_level ? seen.deadline : 0;
   if (note.array_tasks > 0) site_.arrays.begin(job, seen, &note);
   site_.arrays.join(job, note);

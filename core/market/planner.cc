@@ -160,10 +160,33 @@ void Planner::see(const market_job_t& told, Time now) {
   if (seen.restart > job->restart) confirmation_.new_run(*job, seen, now);
   if (job->phase == Phase::kEnded) return;
   if (seen.state == MARKET_JOB_PENDING) {
+    if (let_go_without_pot(*job, seen, now)) return;
     see_pending(*job, seen, now);
   } else {
     see_running(*job, seen, now);
   }
+}
+
+// Its user's pot is all that it bids, and where it is there are no pots (any more): it goes on as a job without a bid,
+// or waits for one where those are refused.
+bool Planner::let_go_without_pot(Job& job, const market_job_t& seen, Time now) {
+  if (job.agreed.bid.pot.empty() || site_.observes) return false;
+  const std::string_view partition = or_empty(seen.partition);
+  Exchange& exchange = site_.exchange_of(partition);
+  if (site_.trades(partition) &&
+      (exchange.with_pots() != nullptr || exchange.settings.unbid == UnbidJobs::kRefuse))
+    return false;
+  const bool is_owners_hold = job.agreed.user_held || (seen.held && !seen.held_by_site);
+  if (seen.held && !is_owners_hold) site_.orders.add(MARKET_RELEASE, job.id);
+  if (seen.site_factor != 0) site_.orders.add(MARKET_SET_PRIORITY, job.id).number = 0;
+  site_.orders.add(MARKET_SET_NOTE, job.id).text = "";
+  site_.exchange_of(job).unplace(job, now);
+  site_.accounts.void_lien(job, "it is a job without a bid now");
+  site_.log(LogLevel::kInfo,
+            fmt::format("job {}: there are no pots in partition {}: it goes on without a bid",
+                        job.id, partition));
+  site_.jobs.erase(job.id);
+  return true;
 }
 
 // Every task needs a record of its own: price, place, reservation and bill are per task.

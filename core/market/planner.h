@@ -36,6 +36,7 @@ class Planner {
   std::uint32_t job_factor(const Job& job) const;
   void see(const market_job_t& job, Time now);
   void see_array(const market_job_t& seen, Time now);
+  bool let_go_without_pot(Job& job, const market_job_t& seen, Time now);
   void see_pending(Job& job, const market_job_t& seen, Time now);
   void see_running(Job& job, const market_job_t& seen, Time now);
   void drop_unseen(Time now);

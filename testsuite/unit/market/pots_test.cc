@@ -140,6 +140,79 @@ TEST(Pots, AClosedPotPaysItsRuns) {
   world.expect_balanced();
 }
 
+// One runs, one waits behind it, one is held since its pot is empty and jobs without a bid are refused. Then
+// another rule comes, under which nobody has a pot.
+struct Abandoned : PotWorld {
+  Abandoned() : PotWorld(pot_settings("fund_max = \"1\";", "unbid = \"refuse\";")) {
+    fund("10", "1:00:00");
+    fund("10", "1:00:00", kDaemon);
+    running = start(16, 60, 1200);
+    advance(now + 60);
+    waiting = start(16, 60, 600);
+    held = start(16, 60, 600, kDaemon);
+    change({{"action", "close"}}, kDaemon);
+    advance(now + 60);
+    EXPECT_EQ(job(running).state, MARKET_JOB_RUNNING);
+    EXPECT_TRUE(job(held).held) << why(held, kDaemon);
+  }
+  void change_to(const std::string& mechanism, const std::string& unbid, bool by_crash) {
+    configure(fmt::format("mechanism = \"{}\"; unbid = \"{}\"; prices = {{ floor = \"0.05\"; }};\n"
+                          "planning = {{ auction_period = \"0:10\"; }};\n",
+                          mechanism, unbid),
+              by_crash);
+    advance(now + 30);
+  }
+  std::uint32_t running = 0, waiting = 0, held = 0;
+};
+
+TEST(Pots, WhereThereAreNoneAnyMoreTheirJobsGoOnWithoutABid) {
+  for (const char* next : {"era", "contracts", "dva", "abacus", "fifo", "tycoon"}) {
+    for (const bool by_crash : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", next, by_crash));
+      Abandoned world;
+      world.change_to(next, "best_effort", by_crash);
+      for (const std::uint32_t id : {world.waiting, world.held}) {
+        EXPECT_FALSE(world.job(id).held) << id;
+        EXPECT_EQ(world.job(id).note, "") << id;
+        EXPECT_EQ(world.job(id).site_factor, 0u) << id;
+      }
+      world.run_until_settled(world.now + 3 * kHour);
+      for (const std::uint32_t id : {world.running, world.waiting, world.held})
+        EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED) << id;
+      EXPECT_GT(world.charged(world.running), Money());
+      EXPECT_EQ(world.charged_in_all(), world.charged(world.running));
+      world.expect_balanced();
+    }
+  }
+}
+
+TEST(Pots, WhereJobsNeedABidTheyWaitForOne) {
+  Abandoned world;
+  world.change_to("era", "refuse", false);
+  world.advance(world.now + 120);
+  EXPECT_TRUE(world.job(world.waiting).held);
+  EXPECT_TRUE(world.job(world.held).held);
+  EXPECT_NE(world.job(world.held).note, "");
+  world.advance(world.now + 3 * kHour);
+  EXPECT_EQ(world.job(world.held).state, MARKET_JOB_PENDING);
+  const auto answer = world.send(
+      {{"verb", "rebid"}, {"job", std::to_string(world.held)}, {"budget", "20"}}, kDaemon, false);
+  EXPECT_TRUE(answer.value("ok", false)) << answer;
+  world.run_until_settled(world.now + 3 * kHour);
+  EXPECT_EQ(world.job(world.held).state, MARKET_JOB_COMPLETED);
+  EXPECT_GT(world.charged(world.held), Money());
+  world.expect_balanced();
+}
+
+TEST(Pots, AnOwnersHoldStaysWhereThereAreNoPotsAnyMore) {
+  Abandoned world;
+  world.job(world.waiting).hold_by_owner();
+  world.change_to("era", "best_effort", false);
+  EXPECT_TRUE(world.job(world.waiting).held);
+  EXPECT_EQ(world.job(world.waiting).note, "");
+  EXPECT_FALSE(world.job(world.held).held);
+}
+
 TEST(Pots, OneUserMayHaveAPartOfTheAccount) {
   PotWorld world(pot_settings("fund_max = \"0.1\";"));
   EXPECT_TRUE(world.fund("60", "1:00:00").value("ok", false));
