@@ -48,13 +48,33 @@ static uint64_t mark_of_record(const job_record_t* job) {
   return XXH3_64bits(told, sizeof(told));
 }
 
+// What it says of a run, which has its nodes until it is resized.
+static uint64_t add_run(const job_record_t* job, uint64_t mark) {
+  const job_resources_t* held = job->job_resrcs;
+  const uint64_t told[] = {
+      job->start_time,  job->end_time,   job->suspend_time,      job->pre_sus_time,
+      job->resize_time, (uintptr_t)held, held ? held->ncpus : 0, held ? held->nhosts : 0,
+  };
+
+  return XXH3_64bits_withSeed(told, sizeof(told), mark);
+}
+
 uint64_t mark_of(const job_record_t* job) {
   const char* note = note_of(job);
+  bool runs = IS_JOB_RUNNING(job);
   uint64_t mark;
 
-  if (!IS_JOB_PENDING(job) || !job->details || !note || job->array_recs) return 0;
+  if (!job->details || job->array_recs || (!runs && (!IS_JOB_PENDING(job) || !note))) return 0;
   mark = mark_of_record(job);
   mark = XXH3_64bits_withSeed(job->details, sizeof(*job->details), mark);
-  mark = XXH3_64bits_withSeed(note, strlen(note), mark);
+  if (note) mark = XXH3_64bits_withSeed(note, strlen(note), mark);
+  if (runs) mark = add_run(job, mark);
   return mark ? mark : 1;
+}
+
+uint64_t glance_of(const job_record_t* job) {
+  const uint64_t told[] = {job->job_state, job->priority == 0,
+                           IS_JOB_PENDING(job) ? 0 : job->end_time};
+
+  return XXH3_64bits(told, sizeof(told));
 }

@@ -17,6 +17,8 @@
 // Wake-ups that come in a burst share one pass.
 // Slurm's counts of new jobs take as long in one pass, at most one count longer.
 enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
+// To make a mark takes far longer than a glance. What Slurm's users change the market hears at once.
+enum { PASSES_PER_MARK = 32 };
 
 static pthread_t thread;
 static bool running;
@@ -24,6 +26,7 @@ static atomic_bool stopping;
 static atomic_bool in_pass;
 static bool old_notes_moved;  // since the thread was started
 static arena_t arena;
+static uint32_t passes;
 
 // Time under lock, for the report.
 static struct time_held {
@@ -89,7 +92,13 @@ static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* o
     out->counted_cpus = MARKET_UNCOUNTABLE;
 }
 
-// The jobs that are the market's or run, with a mark of each.
+// Whether it may be the market's, without a look at its note.
+static bool is_candidate(const job_record_t* job, bool ended_too) {
+  if (IS_JOB_REVOKED(job) || (IS_JOB_FINISHED(job) && !ended_too)) return false;
+  return !IS_JOB_PENDING(job) || (job->spank_job_env_size && job->spank_job_env_size != NO_VAL);
+}
+
+// The jobs that may be the market's or run, with a glance at each and the marks of some.
 static job_record_t** find_jobs(market_mark_t** marks, size_t* count) {
   job_record_t** jobs = arena_array(&arena, list_count(job_list), sizeof(*jobs));
   list_itr_t* each = list_iterator_create(job_list);
@@ -99,11 +108,11 @@ static job_record_t** find_jobs(market_mark_t** marks, size_t* count) {
   *marks = arena_array(&arena, list_count(job_list), sizeof(**marks));
   *count = 0;
   while ((job = list_next(each))) {
-    if (IS_JOB_REVOKED(job) || (IS_JOB_FINISHED(job) && !ended_too) ||
-        !market_wants_job(convert_state(job->job_state), note_of(job)))
-      continue;
-    keep_whole_time(job);
-    (*marks)[*count] = (market_mark_t){.job_id = job->job_id, .mark = mark_of(job)};
+    market_mark_t* mark = &(*marks)[*count];
+
+    if (!is_candidate(job, ended_too)) continue;
+    *mark = (market_mark_t){.job_id = job->job_id, .glance = glance_of(job)};
+    if ((job->job_id + passes) % PASSES_PER_MARK == 0) mark->mark = mark_of(job);
     jobs[(*count)++] = job;
   }
   list_iterator_destroy(each);
@@ -118,6 +127,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   market_job_t* records;
   int64_t count_until_us = now_us() + COUNTING_US;
 
+  passes++;
   market_look(marks, found, now);
   *count = 0;
   for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
@@ -126,15 +136,19 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   for (size_t i = 0; i < found; i++) {
     market_job_t* record = &records[*count];
 
-    if (!marks[i].is_wanted) continue;
+    if (!marks[i].is_wanted ||
+        !market_wants_job(convert_state(jobs[i]->job_state), note_of(jobs[i])))
+      continue;
     (*count)++;
+    keep_whole_time(jobs[i]);
     if (IS_JOB_FINISHED(jobs[i])) {
       convert_ended_job(jobs[i], now, &arena, record);
     } else {
       convert_job(jobs[i], now, &arena, record);
       count_if_wanted(jobs[i], count_until_us, record);
     }
-    record->mark = marks[i].mark;
+    record->mark = mark_of(jobs[i]);
+    record->glance = marks[i].glance;
   }
   return records;
 }

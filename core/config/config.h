@@ -225,9 +225,11 @@ struct MarketSettings {
   Time horizon = Time{7} * 86400;
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
-  double spare = 0;               ///< part of each TRES that posted prices never sell
-  Time auction_period = 10;       ///< seconds between two auctions over the live bids
-  Time quote_hold = 600;          ///< seconds for which a menu's prices hold
+  std::uint32_t max_reservations =
+      200;                           ///< of jobs that wait, at a time; the next starts have them
+  double spare = 0;                  ///< part of each TRES that posted prices never sell
+  Time auction_period = 10;          ///< seconds between two auctions over the live bids
+  Time quote_hold = 600;             ///< seconds for which a menu's prices hold
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";

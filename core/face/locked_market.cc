@@ -241,10 +241,10 @@ void LockedMarket::tell_preemptors(const market_preemptor_t* preemptors, std::si
   observer_.tell_preemptors(preemptors, count);
 }
 
-// An observer's jobs never rest, and it has to do with no others that do.
+// An observer's jobs never rest, and of others it follows what runs.
 void LockedMarket::look(market_mark_t* marks, std::size_t count, Time now) {
   const MutexLock lock(mutex_);
-  market_.look(marks, count, now);
+  market_.look(marks, count, now, observer_.has_markets());
 }
 
 const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,

@@ -252,6 +252,8 @@ void Cluster::see_other(const market_job_t& seen, std::uint64_t pass, Time now) 
   OtherRun& run = others_[seen.job_id];
   const bool is_new = run.seen_pass == 0;
   run.seen_pass = pass;
+  run.mark = seen.mark;
+  run.glance = seen.glance;
   const Time end = std::max(seen.end, now + 1);
   // A run past its end is booked a minute at a time, so that it is not touched in each pass.
   if (!is_new && (end == run.end || (seen.end <= now && run.end > now))) return;
@@ -277,9 +279,24 @@ std::vector<const Placement*> Cluster::held_by_others(Time time) const {
   return held;
 }
 
+void Cluster::look_at_others(market_mark_t* marks, std::size_t count, Time now) {
+  for (auto& [id, run] : others_) run.is_there = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    market_mark_t& mark = marks[i];
+    const auto found = mark.is_wanted ? others_.find(mark.job_id) : others_.end();
+    if (found == others_.end()) continue;
+    OtherRun& run = found->second;
+    const bool is_as_it_was =
+        run.mark != 0 && run.glance == mark.glance && (mark.mark == 0 || run.mark == mark.mark);
+    if (!is_as_it_was || run.end <= now) continue;
+    run.is_there = true;
+    mark.is_wanted = false;
+  }
+}
+
 void Cluster::drop_others(std::uint64_t pass) {
   for (auto entry = others_.begin(); entry != others_.end();) {
-    if (entry->second.seen_pass == pass) {
+    if (std::exchange(entry->second.is_there, false) || entry->second.seen_pass == pass) {
       ++entry;
       continue;
     }

@@ -73,6 +73,8 @@ class Cluster {
   void see_other(const market_job_t& seen, std::uint64_t pass, Time now);
   /// Those that were not seen in this pass are over.
   void drop_others(std::uint64_t pass);
+  /// Before a pass, with the marks of all records: those of runs without a bid that are as they were are not needed.
+  void look_at_others(market_mark_t* marks, std::size_t count, Time now);
   /// Whether they changed since the last call.
   /// What jobs without a bid and reservations that are not the market's hold at `time`.
   std::vector<const Placement*> held_by_others(Time time) const;
@@ -93,7 +95,9 @@ class Cluster {
     Time end = 0;
     std::uint64_t seen_pass = 0;
     Tres tres;
-    std::string reservation;  // in which it runs
+    std::string reservation;             // in which it runs
+    std::uint64_t mark = 0, glance = 0;  // of Slurm's record of it
+    bool is_there = false;               // as it was, in the look before this pass
   };
   void take_partitions(const market_cluster_t& told, std::vector<Node>& nodes);
   void book_foreign(const market_cluster_t& told);

@@ -39,8 +39,22 @@ void JobBook::erase(std::uint32_t id) {
 
 void JobBook::rest(Job& job, const market_job_t& seen, Time until) {
   if (awake_.erase(job.id) == 0) return;
-  lying_down_.push_back({job.id, &job, seen.mark, until, job.agreed.terms.start, true,
-                         job.place.reserved, seen.site_factor});
+  const Resting one{job.id,
+                    &job,
+                    seen.mark,
+                    seen.glance,
+                    until,
+                    job.agreed.terms.start,
+                    seen.site_factor,
+                    looks_,
+                    job.place.reserved,
+                    job.phase == Phase::kRunning};
+  if (one.is_reserved) reserved_.push_back(job.id);
+  const auto place = find_resting(job.id);
+  if (place != resting_.end() && place->id != job.id) return lying_down_.push_back(one);
+  ++at_rest_;
+  if (place == resting_.end()) return resting_.push_back(one);
+  *place = one;
 }
 
 std::vector<JobBook::Resting>::iterator JobBook::find_resting(std::uint32_t id) {
@@ -48,23 +62,28 @@ std::vector<JobBook::Resting>::iterator JobBook::find_resting(std::uint32_t id) 
                           [](const Resting& one, std::uint32_t number) { return one.id < number; });
 }
 
-// What lies down is kept apart, so that the order by number is made once a pass.
+// Most lie down again soon, or have a higher number than all others.
 void JobBook::settle_down() {
-  std::erase_if(resting_, [](const Resting& one) { return one.job == nullptr; });
-  std::erase_if(lying_down_, [](const Resting& one) { return one.job == nullptr; });
+  const auto is_gone = [](const Resting& one) { return one.job == nullptr; };
+  if (at_rest_ < resting_.size() / 2) std::erase_if(resting_, is_gone);
+  std::erase_if(lying_down_, is_gone);
   if (lying_down_.empty()) return;
+  std::erase_if(resting_, is_gone);
   const auto is_before = [](const Resting& a, const Resting& b) { return a.id < b.id; };
   std::sort(lying_down_.begin(), lying_down_.end(), is_before);
   const auto middle = static_cast<std::ptrdiff_t>(resting_.size());
   resting_.insert(resting_.end(), lying_down_.begin(), lying_down_.end());
   std::inplace_merge(resting_.begin(), resting_.begin() + middle, resting_.end(), is_before);
+  at_rest_ = resting_.size();
   lying_down_.clear();
 }
 
 void JobBook::wake(Resting& resting) {
-  resting.job->seen.at = looked_at_;
-  awake_.emplace(resting.id, resting.job);
-  woken_.push_back({resting.id, resting.site_factor});
+  Job& job = *resting.job;
+  if (resting.runs) job.run.ran += std::max<Time>(0, looked_at_ - job.seen.at);
+  job.seen.at = looked_at_;
+  awake_.emplace(resting.id, &job);
+  woken_.push_back({resting.id, resting.site_factor, resting.runs});
   resting.job = nullptr;
 }
 
@@ -74,12 +93,27 @@ void JobBook::wake_up(std::uint32_t id) {
   });
   if (lies != lying_down_.end()) return wake(*lies);
   const auto rests = find_resting(id);
-  if (rests != resting_.end() && rests->id == id && rests->job != nullptr) wake(*rests);
+  if (rests == resting_.end() || rests->id != id || rests->job == nullptr) return;
+  wake(*rests);
+  --at_rest_;
+}
+
+void JobBook::wake_resting_if(const std::function<bool(const Resting&)>& is_due) {
+  for (Resting& one : resting_) {
+    if (one.job == nullptr || !is_due(one)) continue;
+    wake(one);
+    --at_rest_;
+  }
 }
 
 void JobBook::wake_without_reservation(const std::unordered_set<std::uint32_t>& present) {
-  for (Resting& one : resting_)
-    if (one.job != nullptr && one.is_reserved && !present.contains(one.id)) wake(one);
+  std::erase_if(reserved_, [&](std::uint32_t id) {
+    const auto rests = find_resting(id);
+    const bool is_here = rests != resting_.end() && rests->id == id && rests->job != nullptr;
+    if (is_here && rests->is_reserved && present.contains(id)) return false;
+    if (is_here && rests->is_reserved) wake_up(id);
+    return true;
+  });
 }
 
 void JobBook::begin_pass() {
@@ -88,33 +122,39 @@ void JobBook::begin_pass() {
 }
 
 void JobBook::wake_all() {
-  for (std::vector<Resting>* of : {&resting_, &lying_down_}) {
-    for (Resting& one : *of)
-      if (one.job != nullptr) wake(one);
-    of->clear();
-  }
+  wake_resting_if([](const Resting&) { return true; });
+  for (Resting& one : lying_down_)
+    if (one.job != nullptr) wake(one);
+  resting_.clear();
+  lying_down_.clear();
+  reserved_.clear();
 }
 
-void JobBook::look(market_mark_t* marks, std::size_t count, Time now) {
+void JobBook::look(market_mark_t* marks, std::size_t count, Time now, bool runs_too) {
   settle_down();
-  for (Resting& one : resting_) {
-    one.is_there = false;
-    if (one.until <= now) wake(one);
-  }
+  ++looks_;
+  std::size_t at_rest = at_rest_;
   auto next = resting_.begin();
   for (std::size_t i = 0; i < count; ++i) {
     market_mark_t& mark = marks[i];
     // Slurm tells them by number, most of the time.
+    while (next != resting_.end() && next->id < mark.job_id && next->job == nullptr) ++next;
     if (next == resting_.end() || next->id != mark.job_id) next = find_resting(mark.job_id);
     const bool is_known = next != resting_.end() && next->id == mark.job_id && next->job != nullptr;
-    mark.is_wanted = !is_known || next->mark != mark.mark;
+    mark.is_wanted = !is_known || next->glance != mark.glance ||
+                     (mark.mark != 0 && next->mark != mark.mark) || next->until <= now ||
+                     (next->runs && runs_too);
     if (!is_known) continue;
-    next->is_there = true;
-    if (mark.is_wanted) wake(*next);
+    --at_rest;
+    next->look = looks_;
+    if (mark.is_wanted) {
+      wake(*next);
+      --at_rest_;
+    }
     ++next;
   }
-  for (Resting& one : resting_)  // missing: gone, or about to be
-    if (one.job != nullptr && !one.is_there) wake(one);
+  // Missing: gone, or about to be.
+  if (at_rest > 0) wake_resting_if([this](const Resting& one) { return one.look != looks_; });
   looked_at_ = now;
   has_looked_ = true;
 }
@@ -123,7 +163,7 @@ template <class Take>
 void JobBook::each_confirmed(Take take) const {
   for (const std::vector<Resting>* of : {&resting_, &lying_down_})
     for (const Resting& one : *of)
-      if (one.job != nullptr) take(std::pair(one.start, one.id), one.job);
+      if (one.job != nullptr && !one.runs) take(std::pair(one.start, one.id), one.job);
   for (const auto& [id, job] : awake_)
     if (job->phase == Phase::kConfirmed) take(std::pair(job->agreed.terms.start, id), job);
 }

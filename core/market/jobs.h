@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -78,12 +79,12 @@ class JobBook {
   /// Of those the ones in a phase by planned start, then by number.
   std::vector<Job*> in_order(Phase phase);
 
-  /// Until that time nothing is to be done for the job while Slurm's record of it, of which the mark is
-  /// made, stays as it is.
+  /// Until that time nothing is to be done for the job, confirmed or running, while Slurm's record of it, of
+  /// which the mark is made, stays as it is.
   void rest(Job& job, const market_job_t& seen, Time until);
   /// Before a pass, with the marks of all records: tells which it needs, wakes the jobs of these, those that
-  /// are missing, and those whose time has come.
-  void look(market_mark_t* marks, std::size_t count, Time now);
+  /// are missing, and those whose time has come. `runs_too`: also all runs.
+  void look(market_mark_t* marks, std::size_t count, Time now, bool runs_too);
   /// Wakes those that have a reservation of Slurm's which is not among these any more.
   void wake_without_reservation(const std::unordered_set<std::uint32_t>& present);
   /// A pass begins. Without look() before it all jobs are awake.
@@ -91,6 +92,7 @@ class JobBook {
   /// A job that woke in the pass, which is not told of it, with the site_factor that it has.
   struct Woken {
     std::uint32_t id = 0, site_factor = 0;
+    bool runs = false;
   };
   const std::vector<Woken>& woken() const { return woken_; }
   void wake_all();
@@ -142,25 +144,32 @@ class JobBook {
   struct Resting {
     std::uint32_t id = 0;
     Job* job = nullptr;  ///< null: it was woken
-    std::uint64_t mark = 0;
+    std::uint64_t mark = 0, glance = 0;
     Time until = 0, start = 0;
-    bool is_there = false;  ///< among the records of this pass
-    bool is_reserved = false;
     std::uint32_t site_factor = 0;  ///< as in its record
+    std::uint32_t look = 0;         ///< the last one that found its record
+    bool is_reserved = false;
+    bool runs = false;
   };
 
   void wake(Resting& resting);
   void wake_up(std::uint32_t id);
   void settle_down();
+  void wake_resting_if(const std::function<bool(const Resting&)>& is_due);
   std::vector<Resting>::iterator find_resting(std::uint32_t id);
   template <class Take>
   void each_confirmed(Take take) const;
 
   std::unordered_map<std::uint32_t, Job> jobs_;
   JobRange::Jobs awake_;
-  std::vector<Resting> resting_;     // by number
-  std::vector<Resting> lying_down_;  // in this pass, in any order
-  std::vector<Woken> woken_;         // since begin_pass()
+  std::vector<Resting> resting_;  // by number; those that were woken keep their places for a while
+  std::vector<Resting>
+      lying_down_;           // in this pass, in any order: of lower numbers without a place there
+  std::size_t at_rest_ = 0;  // of resting_
+  std::vector<std::uint32_t>
+      reserved_;  // those that lay down with a reservation; some have woken since
+  std::uint32_t looks_ = 0;
+  std::vector<Woken> woken_;  // since begin_pass()
   Time looked_at_ = 0;
   bool has_looked_ = false;                                    // since the last pass
   std::unordered_map<std::string, Provisional> provisionals_;  // by token

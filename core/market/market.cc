@@ -72,6 +72,12 @@ void Market::update_cluster(const market_cluster_t& told, Time now) {
   site_.update_capacity(now);
 }
 
+bool Market::has_markets() const {
+  return std::any_of(site_.exchanges.begin(), site_.exchanges.end(), [this](const auto& exchange) {
+    return exchange->settings.observes() == site_.observes;
+  });
+}
+
 // The nodes of runs have other indices now: the next pass looks where each run is, and what it was
 // awarded is forgotten.
 void Market::move_runs() {

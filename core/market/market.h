@@ -95,9 +95,13 @@ class Market {
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count) {
     settlement_.tell_preemptors(preemptors, count);
   }
-  void look(market_mark_t* marks, std::size_t count, Time now) {
-    site_.jobs.look(marks, count, now);
+  /// `runs_too`: others than this market must be told of all runs.
+  void look(market_mark_t* marks, std::size_t count, Time now, bool runs_too) {
+    site_.jobs.look(marks, count, now, runs_too);
+    if (!runs_too) site_.cluster.look_at_others(marks, count, now);
   }
+  /// Whether there is a market of its role, so that its passes must be told of what runs.
+  bool has_markets() const;
   /// The orders live until the next pass.
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,

@@ -21,6 +21,9 @@ constexpr int kStartAttempts = 5;     // planned starts without a start until it
 constexpr Time kLongestWait = 86400;  // seconds between two of them
 constexpr Time kLeastPatience = 60;   // seconds: one cycle of Slurm's scheduler
 constexpr Time kLongestRest = 300;    // seconds; up to twice as long
+constexpr Time kLeastLead = 60;       // seconds before its start at which a job has its reservation
+constexpr Time kNextStartsEvery = 10;  // seconds
+constexpr Time kJustStarted = 10;      // seconds; who was stopped for it may be seen later
 
 }  // namespace
 
@@ -69,23 +72,35 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
   give_note_order(job, seen);
 }
 
-// Of a job with a place that lies further ahead, and of which nothing is due: it is looked at again when Slurm tells
-// something else of it, when anybody asks for it, and when its reservation is to be made or to be used.
+// Of which nothing is due, a job with a place that lies further ahead or one that runs at a price: it is looked at again
+// when Slurm tells something else of it, when anybody asks for it, and when its reservation is to be made or to be used
+// or its time limit has come.
 void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
-  const bool is_planned = job.phase == Phase::kConfirmed && !job.agreed.terms.auctioned() &&
-                          job.place.booked && !job.place.bound && job.seen.ready;
+  const bool is_planned = job.phase == Phase::kConfirmed && job.place.booked && !job.place.bound &&
+                          job.seen.ready && !job.place.count_due;
   const bool has_others = job.array || job.part || job.component || job.agreed.list ||
                           job.seen.throttle != 0 || job.agreed.reserved;
-  const bool is_due = job.due.note || job.due.hold || job.due.release || job.place.count_due ||
-                      job.place.adopt_seats || job.place.missed || job.place.retime ||
-                      job.agreed.revoked || job.seen.owner_changed;
-  if (seen.mark == 0 || site_.observes || !is_planned || has_others || is_due) return;
+  const bool is_due = job.due.note || job.due.hold || job.due.release || job.place.adopt_seats ||
+                      job.place.missed || job.place.retime || job.agreed.revoked ||
+                      job.seen.owner_changed;
+  const bool may_rest = is_planned || runs_steadily(job, seen, now);
+  if (seen.mark == 0 || site_.observes || job.agreed.terms.auctioned() || !may_rest || has_others ||
+      is_due)
+    return;
   const MarketSettings& settings = site_.exchange_of(job).settings;
   const Time next_scale = (now / settings.horizon + 1) * settings.horizon;  // of priorities
   const Time look_again = now + kLongestRest + job.id % kLongestRest;       // never many at once
-  const Time lead = job.place.reserved ? 0 : settings.reservation_lead;
-  const Time until = std::min({job.agreed.terms.start - lead, next_scale, look_again});
+  const Time lead = job.place.reserved ? 0 : reservation_lead_of(job);
+  const Time next = is_planned ? job.agreed.terms.start - lead : seen.end;
+  const Time until = std::min({next, next_scale, look_again});
   if (until > now) site_.jobs.rest(job, seen, until);
+}
+
+// Where Slurm preempts, passes look for whose sake.
+bool Planner::runs_steadily(const Job& job, const market_job_t& seen, Time now) const {
+  return job.phase == Phase::kRunning && seen.state == MARKET_JOB_RUNNING &&
+         now - seen.start >= kJustStarted && !job.run.preempted &&
+         !site_.cluster.preempts_in(job.agreed.bid.request.partition);
 }
 
 // What woke only in this pass has the record that it lay down with; another note is written in any case.
@@ -96,7 +111,7 @@ void Planner::give_orders_to_woken(Time now) {
     if (job == nullptr || job->phase == Phase::kEnded) continue;
     market_job_t seen{};
     seen.job_id = one.id;
-    seen.state = MARKET_JOB_PENDING;
+    seen.state = one.runs ? MARKET_JOB_RUNNING : MARKET_JOB_PENDING;
     seen.site_factor = one.site_factor;
     give_orders(*job, seen, now);
   }
@@ -112,7 +127,7 @@ void Planner::give_note_order(Job& job, const market_job_t& seen) {
 void Planner::give_place_orders(Job& job, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
   if (!job.place.reserved && now >= job.place.retry_at &&
-      job.agreed.terms.start - settings.reservation_lead <= now)
+      job.agreed.terms.start - reservation_lead_of(job) <= now)
     reserve(job, now);
   if (job.agreed.terms.start > now || !job.place.reserved) return;
   if (!job.place.bound && job.seen.ready) {
@@ -133,6 +148,27 @@ void Planner::give_place_orders(Job& job, Time now) {
   }
 }
 
+// Each reservation makes Slurm's scheduling cycles longer. While there are as many as there may be, a job gets its own
+// just before its start.
+Time Planner::reservation_lead_of(const Job& job) const {
+  const MarketSettings& settings = site_.exchange_of(job).settings;
+  const bool is_next = std::pair(job.agreed.terms.start, job.id) <= last_reserved_;
+  const bool has_room = reservations_ < settings.max_reservations;
+  return is_next && has_room ? settings.reservation_lead
+                             : std::min(settings.reservation_lead, kLeastLead);
+}
+
+void Planner::find_next_starts(Time now) {
+  if (now < last_reserved_at_ + kNextStartsEvery) return;
+  std::size_t most = 0;
+  for (const auto& exchange : site_.exchanges)
+    most = std::max<std::size_t>(most, exchange->settings.max_reservations);
+  const std::vector<const Job*> next = site_.jobs.confirmed_after({}, most);
+  last_reserved_ = {kFarthest, UINT32_MAX};
+  if (next.size() == most) last_reserved_ = {next.back()->agreed.terms.start, next.back()->id};
+  last_reserved_at_ = now;
+}
+
 // Of a job that waits its planned place, of one that runs the cores that it holds.
 void Planner::reserve(Job& job, Time now) {
   const bool runs = job.phase == Phase::kRunning;
@@ -148,6 +184,7 @@ void Planner::reserve(Job& job, Time now) {
     order.account = site_.orders.keep(job.agreed.reserved->accounts);
   }
   site_.orders.set_places(order, job.place.placement);
+  if (!job.place.reserved && !runs) ++reservations_;
   job.place.reserved = true;
   job.place.reserved_until = order.end;
 }
@@ -155,6 +192,7 @@ void Planner::reserve(Job& job, Time now) {
 // Reservations no job needs go; ones a job counts on and that are missing are made again.
 void Planner::check_reservations(const char* const* names, std::size_t count) {
   std::unordered_set<std::uint32_t> present;
+  reservations_ = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string_view name = or_empty(names[i]);
     const auto of = reserved_for(name);
@@ -163,13 +201,15 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
     const Job* found = site_.jobs.peek(id);
     const bool is_ours =
         found != nullptr && found->phase != Phase::kEnded && reservation_name(*found) == name;
-    const bool runs_inside = is_ours && found->phase == Phase::kRunning && found->place.bound;
+    const bool runs_inside = is_ours && found->phase == Phase::kRunning && found->place.bound &&
+                             site_.cluster.preempts_in(found->agreed.bid.request.partition);
     // After a restart too: jobs wait and run in it.
     const bool is_place = is_ours && of->by_name && found->phase == Phase::kConfirmed;
     if (is_ours && (found->place.reserved || runs_inside || is_place)) {
       // Of a run that began before this start: it goes with the run.
       if (!found->place.reserved) site_.jobs.find(id)->place.reserved = true;
       present.insert(id);
+      reservations_ += found->phase != Phase::kRunning && !of->by_name;
       continue;
     }
     market_order_t& order = site_.orders.add(MARKET_UNRESERVE, 0);

@@ -70,6 +70,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   confirmation_.drop_provisionals(now);
   site_.accounts.return_orphans(site_.pass_number, now);
   if (!site_.observes) check_reservations(resv_names, resv_count);
+  find_next_starts(now);
   site_.jobs.find_throttled();
   confirmation_.place_adopted(now);
   yield_places(now);
@@ -303,7 +304,9 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.run.end = 0;
     job.due.note = true;  // so that the run is known even if its end is told to nobody
     job.place.bound = or_empty(seen.resv_name) == reservation_name(job);
-    if (job.place.reserved && !job.place.bound) site_.exchange_of(job).unreserve(job);
+    // It has its cores now. Slurm preempts it only where a reservation does not keep them.
+    const bool may_be_preempted = site_.cluster.preempts_in(job.agreed.bid.request.partition);
+    if (job.place.reserved && !(job.place.bound && may_be_preempted)) exchange.unreserve(job);
     if (job.agreed.terms.auctioned() && !job.run.unbilled) {
       exchange.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
                          limit_end(job, now));

@@ -2,6 +2,7 @@
 // The periodic pass: what jobs do, who is planned where, and what Slurm is told to do about it.
 #pragma once
 
+#include <limits>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,7 @@ class Planner {
   void pull_forward(Time now);
   void keep_components_together(Time now);
   void let_rest(Job& job, const market_job_t& seen, Time now);
+  bool runs_steadily(const Job& job, const market_job_t& seen, Time now) const;
   void give_orders_to_woken(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
   void give_place_orders(Job& job, Time now);
@@ -67,6 +69,8 @@ class Planner {
   void hold_without_award(Job& job, const market_job_t& seen);
   static void award_failed(Job& job, std::string_view why, Time now);
   void reserve(Job& job, Time now);
+  void find_next_starts(Time now);
+  Time reservation_lead_of(const Job& job) const;
   std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;
   void give_up_start(Job& job, std::string_view why, Time now);
   Time patience(const Job& job) const;
@@ -80,6 +84,10 @@ class Planner {
   Time pull_at_ = 0;
   std::pair<Time, std::uint32_t> pulled_;  // start and number of the job looked at last
   int awards_given_ = 0;                   // in this pass
+  // Start and number of the last job of those that have reservations first, and when that was found out.
+  std::pair<Time, std::uint32_t> last_reserved_{std::numeric_limits<Time>::max(), UINT32_MAX};
+  Time last_reserved_at_ = 0;
+  std::size_t reservations_ = 0;  // of jobs that wait
 };
 
 }  // namespace market

@@ -35,9 +35,18 @@ void Planner::yield_places(Time now) {
   const std::vector<NewRun> new_runs = site_.cluster.take_new_runs();
   if (new_runs.empty()) return;
   Time last_end = 0;
-  for (const NewRun& run : new_runs) last_end = std::max(last_end, run.end);
+  std::vector<bool> is_taken(site_.cluster.nodes().size(), false);  // nodes, in part or whole
+  for (const NewRun& run : new_runs) {
+    last_end = std::max(last_end, run.end);
+    for (const Seat& seat : run.placement)
+      if (seat.node < is_taken.size()) is_taken[seat.node] = true;
+  }
   for (const Job* planned : site_.jobs.confirmed_before(last_end)) {
     if (!planned->place.booked || planned->place.reserved) continue;
+    const bool is_near = std::any_of(
+        planned->place.placement.begin(), planned->place.placement.end(),
+        [&](const Seat& seat) { return seat.node < is_taken.size() && is_taken[seat.node]; });
+    if (!is_near) continue;
     const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
                                   [&](const NewRun& run) { return takes(run, *planned); });
     if (!lost) continue;

@@ -296,16 +296,17 @@ typedef struct market_job {
   const market_alloc_t*
       allocs; /* running, suspended or ended after a run, where Slurm still knows */
   uint32_t alloc_count;
-  bool by_operator; /* cancelled by an operator or administrator who is not its owner */
-  uint64_t mark;    /* as market_mark_t's; 0: none is made */
+  bool by_operator;      /* cancelled by an operator or administrator who is not its owner */
+  uint64_t mark, glance; /* as market_mark_t's; 0: the record has none */
 } market_job_t;
 
 /* Whether a pass needs the record of a job. */
 typedef struct market_mark {
   uint32_t job_id;
   bool is_wanted; /* answered */
-  uint64_t
-      mark; /* a number made of all that market_job_t would tell: another one when any of it is other */
+  uint64_t mark; /* a number made of all that market_job_t would tell: another one when any of it is
+                      other; 0: not made this time, since it costs too much to do it for all */
+  uint64_t glance; /* a number made of its state, whether it is held, and the end of its run */
 } market_mark_t;
 
 enum market_order_kind {

@@ -27,8 +27,9 @@ struct BenchJob {
   int state = MARKET_JOB_PENDING;
   std::string note, tres, desc;
   std::uint32_t site_factor = 0;
-  market_alloc_t alloc{};
-  std::uint64_t word = 0;
+  std::vector<market_alloc_t> allocs;
+  std::deque<std::uint64_t> words;
+  Time start = 0;
 };
 
 struct Load {
@@ -40,7 +41,7 @@ struct Load {
   std::uint32_t users = 1;           ///< that submit in turn
 };
 
-/// 200 jobs without a bid that run on half a node each, and so many accepted ones.
+/// 200 jobs without a bid that run on half a node each, and so many accepted ones, of which those run that may.
 class Loaded {
  public:
   explicit Loaded(const Load& load) : load_(load) {
@@ -71,7 +72,7 @@ class Loaded {
     for (int i = 0; i < 5; ++i) {
       pass();
       market->round(now);
-      ++now;
+      now += 5;
     }
   }
   ~Loaded() {
@@ -106,8 +107,8 @@ class Loaded {
     job.cpus = kCores / 2;
     job.limit_min = 180 + i * 37 % 540;
     job.tres = fmt::format("cpu={},node=1,billing={}", job.cpus, job.cpus);
-    job.word = std::uint64_t{0xffffffff} << (i % 2 * 32);
-    job.alloc = {i / 2, 0, nullptr, 1, nullptr};
+    job.start = kNow - 3600;
+    hold(job, i / 2, std::uint64_t{0xffffffff} << (i % 2 * 32));
   }
 
   /// Fails when the bid is refused.
@@ -158,13 +159,13 @@ class Loaded {
     record.size.min_cpus = record.size.tasks = job.cpus;
     record.counted_cpus = job.cpus;
     record.counted_nodes = 1;
-    record.mark = std::hash<std::string>()(job.note + job.desc) + job.site_factor;
+    record.mark = std::hash<std::string>()(job.note + job.desc) + job.site_factor + job.state;
+    record.glance = job.state + 1;
     if (job.state != MARKET_JOB_RUNNING) return record;
-    record.start = kNow - 3600;
-    record.end = kNow + job.limit_min * Time{60};
-    job.alloc.core_words = &job.word;
-    record.allocs = &job.alloc;
-    record.alloc_count = 1;
+    record.start = job.start;
+    record.end = job.start + job.limit_min * Time{60};
+    record.allocs = job.allocs.data();
+    record.alloc_count = static_cast<std::uint32_t>(job.allocs.size());
     return record;
   }
 
@@ -178,7 +179,8 @@ class Loaded {
   std::vector<market_mark_t> marks_of(const std::vector<market_job_t>& seen) const {
     std::vector<market_mark_t> marks;
     marks.reserve(seen.size());
-    for (const market_job_t& record : seen) marks.push_back({record.job_id, false, record.mark});
+    for (const market_job_t& record : seen)
+      marks.push_back({record.job_id, false, record.mark, record.glance});
     return marks;
   }
 
@@ -195,17 +197,31 @@ class Loaded {
   /// The records that the last pass was told.
   std::size_t told() const { return wanted_.size(); }
 
+  /// As Slurm does: what is bound to its reservation starts there.
   void obey(const std::vector<market_order_t>& orders) {
     for (const market_order_t& order : orders) {
-      if (order.kind == MARKET_RESERVE) {
-        resv_names.push_back(kept.emplace_back(order.name).c_str());
-      }
+      if (order.kind == MARKET_UNRESERVE) std::erase(resv_names, std::string_view(order.name));
       if (order.job_id == 0 || order.job_id > jobs.size()) continue;
       BenchJob& job = jobs[order.job_id - 1];
+      if (order.kind == MARKET_RESERVE) {
+        resv_names.push_back(kept.emplace_back(order.name).c_str());
+        job.allocs.clear();
+        for (std::uint32_t i = 0; i < order.alloc_count; ++i)
+          hold(job, order.allocs[i].node,
+               order.allocs[i].core_words == nullptr ? ~std::uint64_t{0}
+                                                     : *order.allocs[i].core_words);
+      }
+      if (order.kind == MARKET_BIND) {
+        job.state = MARKET_JOB_RUNNING;
+        job.start = now;
+      }
       if (order.kind == MARKET_SET_NOTE) job.note = order.text;
       if (order.kind == MARKET_SET_PRIORITY) job.site_factor = order.number;
       if (order.kind == MARKET_SET_REASON) job.desc = order.text == nullptr ? "" : order.text;
     }
+  }
+  static void hold(BenchJob& job, std::uint32_t node, std::uint64_t cores) {
+    job.allocs.push_back({node, 0, &job.words.emplace_back(cores), 1, nullptr});
   }
   void pass() {
     const std::vector<market_job_t> seen = records();

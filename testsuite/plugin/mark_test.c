@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whatever the market is told of a waiting job, the job has another mark when it changes.
+// Whatever the market is told of a job that waits or runs, the job has another mark when it changes.
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,18 +133,75 @@ static void changes_with_the_limit_of_its_array(void** state) {
   assert_true(is_marked_anew());
 }
 
-static void has_none_unless_it_waits_by_itself(void** state) {
+static void changes_with_what_a_run_holds(void** state) {
+  job_resources_t held = {.ncpus = 4, .nhosts = 1}, others = held;
+
   (void)state;
   world.job.job_state = JOB_RUNNING;
+  assert_true(is_marked_anew());
+  world.job.start_time = 1000;
+  assert_true(is_marked_anew());
+  world.job.end_time = 2000;
+  assert_true(is_marked_anew());
+  world.job.job_resrcs = &held;
+  assert_true(is_marked_anew());
+  held.ncpus = 2;
+  assert_true(is_marked_anew());
+  world.job.resize_time = 1500;
+  assert_true(is_marked_anew());
+  world.job.job_resrcs = &others;
+  assert_true(is_marked_anew());
+  world.job.suspend_time = 1600;  // suspended and resumed between two passes
+  assert_true(is_marked_anew());
+  assert_false(is_marked_anew());
+  world.job.job_state |= JOB_COMPLETING;
+  assert_true(is_marked_anew());
+}
+
+static void needs_no_bid_to_run(void** state) {
+  (void)state;
+  world.job.job_state = JOB_RUNNING;
+  world.before = mark_of(&world.job);
+  world.entries[0] = (char*)"PATH=/bin";
+  assert_true(is_marked_anew());
+  assert_false(is_marked_anew());
+}
+
+static void has_none_unless_it_waits_or_runs_by_itself(void** state) {
+  (void)state;
+  world.job.job_state = JOB_SUSPENDED;
   assert_int_equal(mark_of(&world.job), 0);
   world.job.job_state = JOB_COMPLETE;
   assert_int_equal(mark_of(&world.job), 0);
+  for (int base = JOB_PENDING; base <= JOB_RUNNING; base++) {
+    world.job.job_state = base;
+    world.job.array_recs = &limit_of_array;
+    assert_int_equal(mark_of(&world.job), 0);
+    world.job.array_recs = NULL;
+  }
   world.job.job_state = JOB_PENDING;
-  world.job.array_recs = &limit_of_array;
-  assert_int_equal(mark_of(&world.job), 0);
-  world.job.array_recs = NULL;
   world.entries[0] = (char*)"PATH=/bin";
   assert_int_equal(mark_of(&world.job), 0);
+}
+
+static void a_glance_tells_what_cannot_wait(void** state) {
+  uint64_t before = glance_of(&world.job);
+
+  (void)state;
+  world.job.end_time = 100;  // Slurm's guess
+  world.job.time_limit = 60;
+  assert_int_equal(glance_of(&world.job), before);
+  world.job.priority = 0;
+  assert_int_not_equal(glance_of(&world.job), before);
+  world.job.priority = 1000;
+  world.job.job_state = JOB_RUNNING;
+  assert_int_not_equal(glance_of(&world.job), before);
+  before = glance_of(&world.job);
+  world.job.end_time = 200;
+  assert_int_not_equal(glance_of(&world.job), before);
+  before = glance_of(&world.job);
+  world.job.job_state |= JOB_COMPLETING;
+  assert_int_not_equal(glance_of(&world.job), before);
 }
 
 int main(void) {
@@ -154,7 +211,10 @@ int main(void) {
       cmocka_unit_test_setup(changes_with_what_its_owner_asks_for, start),
       cmocka_unit_test_setup(changes_with_its_note, start),
       cmocka_unit_test_setup(changes_with_the_limit_of_its_array, start),
-      cmocka_unit_test_setup(has_none_unless_it_waits_by_itself, start),
+      cmocka_unit_test_setup(changes_with_what_a_run_holds, start),
+      cmocka_unit_test_setup(needs_no_bid_to_run, start),
+      cmocka_unit_test_setup(a_glance_tells_what_cannot_wait, start),
+      cmocka_unit_test_setup(has_none_unless_it_waits_or_runs_by_itself, start),
   };
   return cmocka_run_group_tests_name("mark", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "core/market/note.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -109,6 +110,68 @@ TEST(Resting, PassesThatAreToldOfFewJobsDecideTheSame) {
       EXPECT_GT(told_few.spared, 500U);
       EXPECT_EQ(told_few.outcome, told_all.outcome);
     }
+  }
+}
+
+// All nodes are taken for an hour by four runs with bids and four without one.
+struct FullHour : World {
+  explicit FullHour(const std::string& settings) : World(settings, 4, 4) {
+    EXPECT_TRUE(books().deposit("physics", *Money::parse("100000"), "", kStart));
+    sync();
+    looks = true;
+    for (int i = 0; i < 8; ++i) {
+      Ask ask;
+      ask.cpus = 2;
+      ask.limit_min = 60;
+      ask.runtime = 3500;
+      if (i % 2 == 0) ask.budget = "50";
+      run(ask);
+    }
+    advance(now + 60);
+  }
+};
+
+TEST(Resting, RunsRestToo) {
+  FullHour world("mechanism = \"era\";\n");
+  const std::size_t before = world.records_spared;
+  world.advance(world.now + 100, 10);
+  EXPECT_GE(world.records_spared - before, 8 * 9U);
+  for (auto& [id, job] : world.jobs) EXPECT_EQ(job.state, MARKET_JOB_RUNNING) << id;
+  world.advance(world.now + 3600, 10);
+  for (auto& [id, job] : world.jobs) EXPECT_EQ(job.state, MARKET_JOB_COMPLETED) << id;
+  world.sync();
+  EXPECT_EQ(world.books().segments(ledger::SegmentFilter{})->size(), 4U);
+  EXPECT_TRUE(world.reservations.empty());
+}
+
+TEST(Reservations, TheNextStartsHaveThem) {
+  FullHour world("mechanism = \"era\"; planning = { max_reservations = 3; };\n");
+  std::vector<std::uint32_t> waiting;
+  for (int i = 0; i < 40; ++i) {
+    waiting.push_back(world.bid("100", 4, 30, 1700));
+    world.step();
+  }
+  std::size_t most = 0;
+  while (world.now < kStart + 9 * 3600) {
+    world.advance(world.now + 10, 10);
+    std::size_t due = 0, of_waiting = 0;
+    for (const std::uint32_t id : waiting) {
+      const FakeJob& job = world.job(id);
+      const bool is_reserved = world.reservations.contains(fmt::format("market_{}_0", id));
+      if (job.state != MARKET_JOB_PENDING) {
+        EXPECT_FALSE(is_reserved && world.now > job.start + 20) << id;
+        continue;
+      }
+      due += read_note(job.note)->start <= world.now + 70;
+      of_waiting += is_reserved;
+    }
+    EXPECT_LE(of_waiting, 3 + due);
+    most = std::max(most, of_waiting);
+  }
+  EXPECT_GE(most, 3U);
+  for (const std::uint32_t id : waiting) {
+    EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED) << id;
+    EXPECT_LE(world.job(id).start, read_note(world.job(id).note)->end - 30 * 60) << id;
   }
 }
 
