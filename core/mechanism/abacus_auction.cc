@@ -259,8 +259,9 @@ void AbacusAuction::order_by_lots(std::span<const LiveBid> bids, const std::vect
     const Bidder& bidder = bidders[wishes[i].bidder];
     const double most = *std::max_element(wishes[i].parts.begin(), wishes[i].parts.end());
     const double work = work_of(bids[i], wishes[i]);
+    // Who offers more than the mean of his bids starts no sooner for it: others of nearly nothing would carry it.
     const double offers_less =
-        bidder.budget / bidder.work * work * wishes[i].tasks / wishes[i].budget;
+        std::max(1.0, bidder.budget / bidder.work * work * wishes[i].tasks / wishes[i].budget);
     const bool is_array = bids[i].bid->array_tasks > 0;
     const std::size_t tasks =
         is_array ? std::min({std::size_t{bids[i].waiting},

@@ -21,7 +21,8 @@ namespace market {
 ///
 /// Order "lottery": his bids take his next lots (AbacusLots) in his own order, by budget, then age; the
 /// lot of a start lies the farther away the more of his scarcest share it takes, and the less it offers for
-/// its work than his bids do together: else one that never starts would carry others that offer nothing.
+/// its work than his bids do together: else one that never starts would carry others that offer nothing. It lies
+/// no nearer where it offers more: else others that offer nothing would carry it.
 /// Order "share": each bid
 /// is a bidder of its own, and how much of what it asks for its shares buy is its priority.
 ///

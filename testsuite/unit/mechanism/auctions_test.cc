@@ -202,6 +202,28 @@ TEST(AbacusAuction, ADecoyCarriesNobody) {
   EXPECT_LT(carried, 0.5);
 }
 
+// Nor do others that offer nothing carry a bid: of two users with 1 credit for each job one has nine more of a
+// ten-thousandth. He has half of the starts, not ten of eleven, within three sigmas of 1,000.
+TEST(AbacusAuction, BidsOfNothingCarryNobody) {
+  constexpr int starts = 1000;
+  Config config;
+  config.seed = "nothing";
+  AbacusAuction auction(config);
+  auction.update(of_cpus(40), kNow);
+  Bids bids;
+  for (int i = 0; i < 11; ++i) bids.add(i < 2 ? 1 : 1e-4, 1, 60);
+  for (std::size_t i = 0; i < 11; ++i) bids.bid(i).uid = i == 1 ? 2 : 1;
+  double carried = 0;
+  for (int start = 0; start < starts; ++start) {
+    const auto standings = bids.stand(auction);
+    const std::size_t next = standings[0].priority > standings[1].priority ? 0 : 1;
+    auction.started(bids.live[next].id);
+    bids.live[next].id += 100;
+    carried += next == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(carried, starts / 2.0, 3 * std::sqrt(starts / 4.0));
+}
+
 // Bids that wait are in the order of their lots, each has its place in it; what runs or bids nothing
 // has none. Who asks about a bid, and bids that cannot start, change nothing.
 TEST(AbacusAuction, LotsAreAnOrder) {
