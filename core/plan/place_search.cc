@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "core/plan/node_choice.h"
 
@@ -83,6 +84,10 @@ class TakenCores {
     few_ = {few_[0] | held.few[0], few_[1] | held.few[1]};
     return static_cast<std::uint32_t>(std::popcount(few_[0]) + std::popcount(few_[1]));
   }
+  void clear() {
+    few_ = {};
+    many_.clear();
+  }
   CoreSet cores() const { return has_few_ ? CoreSet::from_words(few_.data(), few_.size()) : many_; }
 
  private:
@@ -90,6 +95,16 @@ class TakenCores {
   NodeUse::FewCores few_{};
   CoreSet many_;
 };
+
+// The bookings hold more than `most` cores of their node: until when they do, without those that have ended.
+Time held_until(std::vector<const NodeUse::Held*>& held, std::uint32_t most, TakenCores taken) {
+  std::sort(held.begin(), held.end(),
+            [](const NodeUse::Held* a, const NodeUse::Held* b) { return a->end > b->end; });
+  taken.clear();
+  for (const NodeUse::Held* one : held)
+    if (taken.add(*one) > most) return one->end;
+  return 0;
+}
 
 std::uint32_t most_tasks_of(const Shape& shape, const std::vector<Node>& nodes,
                             const std::vector<std::uint32_t>& chosen) {
@@ -158,6 +173,7 @@ void PlaceSearch::choose_nodes(const std::string& partition, bool usable_alone) 
 
 std::optional<Placement> PlaceSearch::at(Time start, Time end) {
   if (most_tasks_ == 0) return std::nullopt;
+  if (std::exchange(window_, end - start) != end - start) closed_nodes_.clear();
   plan_.bounds_.bound_groups(start, end, groups_);
   group_nodes_.resize(groups_.size());
   has_nodes_.assign(groups_.size(), 0);
@@ -192,7 +208,8 @@ std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time star
   NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
   FreeNode free;
   for (const std::uint32_t i : *nodes_) {
-    if (groups_[i / CoreBounds::kGroup] < least_cores || bound_of(i, start, end) < least_cores)
+    if (groups_[i / CoreBounds::kGroup] < least_cores || is_closed(i, start, least_cores) ||
+        bound_of(i, start, end) < least_cores)
       continue;
     const Node& node = plan_.nodes()[i];
     put_node(node, i, free);
@@ -200,6 +217,13 @@ std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time star
     if (choice.offer(free, required_.contains(node.name))) break;
   }
   return choice.placement();
+}
+
+bool PlaceSearch::is_closed(std::uint32_t node, Time start, std::uint32_t least_cores) const {
+  if (node >= closed_nodes_.size()) return false;
+  const ClosedNode& closed = closed_nodes_[node];
+  return start >= closed.span.from && start < closed.span.until &&
+         least_cores >= closed.least_cores;
 }
 
 std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
@@ -222,21 +246,31 @@ void PlaceSearch::trust_no_bound_of_ignored() {
 
 /// False when the node is of no use to the shape: it has fewer free cores, or is to be had alone.
 bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_cores,
-                                    FreeNode& free) const {
+                                    FreeNode& free) {
   const bool sweep = needs_sweep(shape_);
+  const std::uint32_t most =
+      shape_.exclusive ? 0 : free.node->cores - std::min(free.node->cores, least_cores);
   bool is_of_use = true;
   TakenCores taken(free.node->cores);
   std::vector<Event> events;
+  overlapping_.clear();
   plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
     if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
-    is_of_use = !shape_.exclusive && taken.add(held) + least_cores <= free.node->cores;
+    overlapping_.push_back(&held);
+    is_of_use = !shape_.exclusive && taken.add(held) <= most;
     if (!is_of_use || !sweep) return is_of_use;
     events.push_back({std::max(held.start, start), held.seat, true});
     events.push_back({held.end, held.seat, false});
     return true;
   });
-  if (is_of_use) free.taken = taken.cores();
-  if (!is_of_use || events.empty()) return is_of_use;
+  if (!is_of_use) {
+    // What begins later overlaps later windows of the same length as well, until it ends.
+    if (closed_nodes_.empty()) closed_nodes_.resize(plan_.nodes().size());
+    closed_nodes_[free.index] = {{start, held_until(overlapping_, most, taken)}, least_cores};
+    return false;
+  }
+  free.taken = taken.cores();
+  if (events.empty()) return true;
 
   const Peak peak = peak_use(std::move(events));
   free.mem_mb -= std::min(free.mem_mb, peak.mem_mb);
