@@ -72,9 +72,16 @@ uint64_t mark_of(const job_record_t* job) {
   return mark ? mark : 1;
 }
 
+// Slurm changes from one of these to the other in each cycle.
+static bool waits_in_the_queue(const job_record_t* job) {
+  return job->state_reason == WAIT_PRIORITY || job->state_reason == WAIT_RESOURCES ||
+         job->state_reason == WAIT_NO_REASON;
+}
+
 uint64_t glance_of(const job_record_t* job) {
-  const uint64_t told[] = {job->job_state, job->priority == 0,
-                           IS_JOB_PENDING(job) ? 0 : job->end_time};
+  bool waits = IS_JOB_PENDING(job);
+  const uint64_t told[] = {job->job_state, job->priority == 0, waits ? 0 : job->end_time,
+                           waits && !waits_in_the_queue(job) ? job->state_reason : 0};
 
   return XXH3_64bits(told, sizeof(told));
 }

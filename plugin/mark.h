@@ -12,7 +12,8 @@
 // each record anew every few minutes, and whenever somebody changes the job.
 uint64_t mark_of(const job_record_t* job);
 
-// Another number when the job starts, ends, is held or released, or is to end at another time; cheap.
+// Another number when the job starts, ends, is held or released, waits for something of its own, or is to end at another
+// time; cheap.
 uint64_t glance_of(const job_record_t* job);
 
 #endif

@@ -236,12 +236,13 @@ void read_planning(Section& root, MarketSettings& config, Config* all_markets) {
     planning->fault("reservation_lead",
                     fmt::format("not above horizon, which is {}", format_duration(config.horizon)));
   }
-  planning->integer("max_reservations", 1, 10'000, config.max_reservations);
   planning->decimal("spare", kMostSpare, config.spare);
   planning->duration("auction_period", 1, kHour, config.auction_period);
   planning->duration("quote_hold", kMinute, kHour, config.quote_hold);
-  if (all_markets != nullptr)
+  if (all_markets != nullptr) {
     planning->integer("interval_ms", 100, 60'000, all_markets->interval_ms);
+    planning->integer("max_reservations", 1, 10'000, all_markets->max_reservations);
+  }
   planning->refuse_unknown_keys();
 }
 

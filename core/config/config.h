@@ -225,11 +225,9 @@ struct MarketSettings {
   Time horizon = Time{7} * 86400;
   Time start_slack = 60;          ///< planned time beyond the time limit, for start-up and clean-up
   Time reservation_lead = 86400;  ///< real reservations are made this long ahead
-  std::uint32_t max_reservations =
-      200;                           ///< of jobs that wait, at a time; the next starts have them
-  double spare = 0;                  ///< part of each TRES that posted prices never sell
-  Time auction_period = 10;          ///< seconds between two auctions over the live bids
-  Time quote_hold = 600;             ///< seconds for which a menu's prices hold
+  double spare = 0;               ///< part of each TRES that posted prices never sell
+  Time auction_period = 10;       ///< seconds between two auctions over the live bids
+  Time quote_hold = 600;          ///< seconds for which a menu's prices hold
   std::uint32_t priority = 1000000;  ///< site_factor of an accepted job
 
   std::string predictor = "spread";
@@ -273,9 +271,10 @@ struct Config : MarketSettings {
   bool bids_in_comment = false;  ///< whether --comment may hold a bid (words/comment_bid.h)
   Quiet quiet = Quiet::kNone;    ///< kAccepted: users are not told that a bid was accepted
   Time refund_window = Time{14} * 86400;
-  std::uint32_t interval_ms = 1000;     ///< between two passes of the market's thread
-  std::string jobcomp;                  ///< the site's own jobcomp plugin; empty: none
-  std::vector<MarketSettings> markets;  ///< empty: the defaults are the one market
+  std::uint32_t interval_ms = 1000;      ///< between two passes of the market's thread
+  std::uint32_t max_reservations = 200;  ///< of jobs that wait, at a time: those of the next starts
+  std::string jobcomp;                   ///< the site's own jobcomp plugin; empty: none
+  std::vector<MarketSettings> markets;   ///< empty: the defaults are the one market
   Bank bank;
 
   /// The markets, at least one.

@@ -130,6 +130,11 @@ void JobBook::wake_all() {
   reserved_.clear();
 }
 
+void JobBook::wake_array(std::uint32_t array_job_id) {
+  wake_resting_if(
+      [array_job_id](const Resting& one) { return one.job->array_job_id == array_job_id; });
+}
+
 void JobBook::look(market_mark_t* marks, std::size_t count, Time now, bool runs_too) {
   settle_down();
   ++looks_;
@@ -179,6 +184,22 @@ std::vector<const Job*> JobBook::confirmed_after(std::pair<Time, std::uint32_t> 
   std::vector<const Job*> first;
   for (auto one = behind.begin(); one != middle; ++one) first.push_back(one->second);
   return first;
+}
+
+std::vector<std::pair<Time, std::uint32_t>> JobBook::next_starts(std::size_t most) const {
+  std::vector<std::pair<Time, std::uint32_t>> starts;
+  for (const std::vector<Resting>* of : {&resting_, &lying_down_})
+    for (const Resting& one : *of)
+      if (one.job != nullptr && !one.runs) starts.emplace_back(one.start, one.id);
+  for (const auto& [id, job] : awake_) {
+    const bool is_placed = job->phase == Phase::kConfirmed && job->place.booked &&
+                           !job->agreed.terms.auctioned() && !job->agreed.reserved;
+    if (is_placed) starts.emplace_back(job->agreed.terms.start, id);
+  }
+  const auto last = starts.begin() + static_cast<std::ptrdiff_t>(std::min(most, starts.size()));
+  std::partial_sort(starts.begin(), last, starts.end());
+  starts.erase(last, starts.end());
+  return starts;
 }
 
 std::vector<const Job*> JobBook::confirmed_before(Time start) const {

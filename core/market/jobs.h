@@ -96,9 +96,12 @@ class JobBook {
   };
   const std::vector<Woken>& woken() const { return woken_; }
   void wake_all();
+  void wake_array(std::uint32_t array_job_id);
   /// The first confirmed jobs, at most so many, by planned start, then by number, behind `after`.
   std::vector<const Job*> confirmed_after(std::pair<Time, std::uint32_t> after,
                                           std::size_t most) const;
+  /// The starts of the first `most` jobs that have bought a place for themselves, in order, each with its number.
+  std::vector<std::pair<Time, std::uint32_t>> next_starts(std::size_t most) const;
   /// The confirmed jobs with a planned start before that.
   std::vector<const Job*> confirmed_before(Time start) const;
   /// "17", "17_3" of an array or "17+1" of a heterogeneous job; null when there is none.

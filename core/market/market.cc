@@ -53,16 +53,26 @@ void seat_again(Site& site, const NamedSeats& places) {
   }
 }
 
+std::set<std::string> preempted_partitions(const Cluster& cluster) {
+  std::set<std::string> names;
+  for (const Partition& partition : cluster.partitions())
+    if (cluster.preempts_in(partition.name)) names.insert(partition.name);
+  return names;
+}
+
 }  // namespace
 
 void Market::update_cluster(const market_cluster_t& told, Time now) {
   if (told.texts_overwritten && !site_.cluster.texts_overwritten() && !site_.observes)
     site_.log(LogLevel::kError, kTextsOverwritten);
   const auto seats_of = begun_places(site_, now);
+  const auto preempted = preempted_partitions(site_.cluster);
   if (site_.cluster.update(told)) {
     move_runs();
     seat_again(site_, seats_of);
   }
+  if (preempted_partitions(site_.cluster) != preempted)
+    site_.jobs.wake_all();  // runs need reservations
   site_.accounts.trust_associations(told.associations_enforced);
   rank_nodes();
   for (const auto& exchange : site_.exchanges) {
@@ -137,7 +147,10 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     return MARKET_REJECTED;
   }
   const auto refusal = admission_.try_change(*found, change, now);
-  if (!refusal && change.limits_array) ArrayBids::hear_limit(*found, change.array_limit);
+  if (!refusal && change.limits_array) {
+    ArrayBids::hear_limit(*found, change.array_limit);
+    if (found->array_job_id != 0) site_.jobs.wake_array(found->array_job_id);
+  }
   if (!refusal) return planner_.keep_back(*found, change, text);
   text = prefixed(*refusal);
   return MARKET_REJECTED;

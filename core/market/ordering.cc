@@ -61,9 +61,11 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
       job.due.reason_set = reason;
     }
   }
-  // Slurm preempts no job for one that cannot have the cores: a reservation keeps them from others.
-  const bool preemptable = site_.cluster.preempts_in(job.agreed.bid.request.partition);
-  if (job.phase == Phase::kRunning && preemptable && !job.agreed.terms.auctioned() &&
+  // Slurm preempts no job for one that cannot have the cores, and gives those of a suspended one to others: a reservation
+  // keeps them.
+  const bool may_lose_cores =
+      job.seen.suspended || site_.cluster.preempts_in(job.agreed.bid.request.partition);
+  if (job.phase == Phase::kRunning && may_lose_cores && !job.agreed.terms.auctioned() &&
       !job.run.unbilled && !job.place.reserved && now >= job.place.retry_at &&
       !job.place.placement.empty())
     reserve(job, now);
@@ -148,25 +150,31 @@ void Planner::give_place_orders(Job& job, Time now) {
   }
 }
 
-// Each reservation makes Slurm's scheduling cycles longer. While there are as many as there may be, a job gets its own
-// just before its start.
+// Each reservation makes Slurm's scheduling cycles longer: the next starts have one, others just before their start.
 Time Planner::reservation_lead_of(const Job& job) const {
-  const MarketSettings& settings = site_.exchange_of(job).settings;
-  const bool is_next = std::pair(job.agreed.terms.start, job.id) <= last_reserved_;
-  const bool has_room = reservations_ < settings.max_reservations;
-  return is_next && has_room ? settings.reservation_lead
-                             : std::min(settings.reservation_lead, kLeastLead);
+  const Time lead = site_.exchange_of(job).settings.reservation_lead;
+  const bool is_next = std::pair(job.agreed.terms.start, job.id) <= last_to_reserve_;
+  return is_next ? lead : std::min(lead, kLeastLead + job.id % kLeastLead);  // never many at once
 }
 
+// Whoever has a reservation keeps it for a while when others with earlier starts come.
 void Planner::find_next_starts(Time now) {
-  if (now < last_reserved_at_ + kNextStartsEvery) return;
-  std::size_t most = 0;
-  for (const auto& exchange : site_.exchanges)
-    most = std::max<std::size_t>(most, exchange->settings.max_reservations);
-  const std::vector<const Job*> next = site_.jobs.confirmed_after({}, most);
-  last_reserved_ = {kFarthest, UINT32_MAX};
-  if (next.size() == most) last_reserved_ = {next.back()->agreed.terms.start, next.back()->id};
-  last_reserved_at_ = now;
+  if (std::abs(now - next_starts_at_) < kNextStartsEvery) return;
+  next_starts_at_ = now;
+  const std::size_t most = site_.config.max_reservations, kept = most + (most + 3) / 4;
+  const auto starts = site_.jobs.next_starts(kept);
+  const std::pair<Time, std::uint32_t> none{kFarthest, UINT32_MAX};
+  last_to_reserve_ = starts.size() < most ? none : starts[most - 1];
+  last_to_keep_ = starts.size() < kept ? none : starts[kept - 1];
+}
+
+void Planner::give_up_far_reservation(const Job& reserved, Time now) {
+  const Time start = reserved.agreed.terms.start;
+  if (reserved.phase != Phase::kConfirmed || reserved.place.bound ||
+      start <= now + 2 * kLeastLead || std::pair(start, reserved.id) <= last_to_keep_)
+    return;
+  Job& job = *site_.jobs.find(reserved.id);
+  site_.exchange_of(job).unreserve(job);
 }
 
 // Of a job that waits its planned place, of one that runs the cores that it holds.
@@ -184,15 +192,13 @@ void Planner::reserve(Job& job, Time now) {
     order.account = site_.orders.keep(job.agreed.reserved->accounts);
   }
   site_.orders.set_places(order, job.place.placement);
-  if (!job.place.reserved && !runs) ++reservations_;
   job.place.reserved = true;
   job.place.reserved_until = order.end;
 }
 
 // Reservations no job needs go; ones a job counts on and that are missing are made again.
-void Planner::check_reservations(const char* const* names, std::size_t count) {
+void Planner::check_reservations(const char* const* names, std::size_t count, Time now) {
   std::unordered_set<std::uint32_t> present;
-  reservations_ = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string_view name = or_empty(names[i]);
     const auto of = reserved_for(name);
@@ -209,7 +215,7 @@ void Planner::check_reservations(const char* const* names, std::size_t count) {
       // Of a run that began before this start: it goes with the run.
       if (!found->place.reserved) site_.jobs.find(id)->place.reserved = true;
       present.insert(id);
-      reservations_ += found->phase != Phase::kRunning && !of->by_name;
+      if (!of->by_name) give_up_far_reservation(*found, now);
       continue;
     }
     market_order_t& order = site_.orders.add(MARKET_UNRESERVE, 0);

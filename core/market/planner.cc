@@ -69,7 +69,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   drop_unseen(now);
   confirmation_.drop_provisionals(now);
   site_.accounts.return_orphans(site_.pass_number, now);
-  if (!site_.observes) check_reservations(resv_names, resv_count);
+  if (!site_.observes) check_reservations(resv_names, resv_count, now);
   find_next_starts(now);
   site_.jobs.find_throttled();
   confirmation_.place_adopted(now);
@@ -177,8 +177,10 @@ bool Planner::let_go_without_pot(Job& job, const market_job_t& seen, Time now) {
   if (site_.trades(partition) &&
       (exchange.with_pots() != nullptr || exchange.settings.unbid == UnbidJobs::kRefuse))
     return false;
-  const bool is_owners_hold = job.agreed.user_held || (seen.held && !seen.held_by_site);
-  if (seen.held && !is_owners_hold) site_.orders.add(MARKET_RELEASE, job.id);
+  const bool is_held_by_market =
+      job.phase == Phase::kWaiting || job.auction.kept_back || job.due.release;
+  if (seen.held && seen.held_by_site && is_held_by_market && !job.agreed.user_held)
+    site_.orders.add(MARKET_RELEASE, job.id);
   if (seen.site_factor != 0) site_.orders.add(MARKET_SET_PRIORITY, job.id).number = 0;
   site_.orders.add(MARKET_SET_NOTE, job.id).text = "";
   site_.exchange_of(job).unplace(job, now);
@@ -304,9 +306,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.run.end = 0;
     job.due.note = true;  // so that the run is known even if its end is told to nobody
     job.place.bound = or_empty(seen.resv_name) == reservation_name(job);
-    // It has its cores now. Slurm preempts it only where a reservation does not keep them.
-    const bool may_be_preempted = site_.cluster.preempts_in(job.agreed.bid.request.partition);
-    if (job.place.reserved && !(job.place.bound && may_be_preempted)) exchange.unreserve(job);
+    if (job.place.reserved && !job.place.bound) exchange.unreserve(job);
     if (job.agreed.terms.auctioned() && !job.run.unbilled) {
       exchange.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
                          limit_end(job, now));
@@ -314,6 +314,9 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   }
   job.seen.owner_changed = false;
   job.seen.suspended = seen.state == MARKET_JOB_SUSPENDED;
+  const bool may_lose_cores =
+      job.seen.suspended || site_.cluster.preempts_in(job.agreed.bid.request.partition);
+  if (job.place.reserved && !may_lose_cores) exchange.unreserve(job);  // it has its cores
   if (!job.seen.suspended && std::exchange(job.auction.stopped, false)) job.due.note = true;
   if (job.seen.suspended && job.auction.stopped && exchange.with_pots() == nullptr)
     site_.orders.add(MARKET_RESUME, job.id);  // stopped under other rules

@@ -41,7 +41,7 @@ class Planner {
   void see_pending(Job& job, const market_job_t& seen, Time now);
   void see_running(Job& job, const market_job_t& seen, Time now);
   void drop_unseen(Time now);
-  void check_reservations(const char* const* names, std::size_t count);
+  void check_reservations(const char* const* names, std::size_t count, Time now);
   void yield_places(Time now);
   void replan_lost(Time now);
   void fund_waiting(Time now);
@@ -71,6 +71,7 @@ class Planner {
   void reserve(Job& job, Time now);
   void find_next_starts(Time now);
   Time reservation_lead_of(const Job& job) const;
+  void give_up_far_reservation(const Job& reserved, Time now);
   std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;
   void give_up_start(Job& job, std::string_view why, Time now);
   Time patience(const Job& job) const;
@@ -84,10 +85,11 @@ class Planner {
   Time pull_at_ = 0;
   std::pair<Time, std::uint32_t> pulled_;  // start and number of the job looked at last
   int awards_given_ = 0;                   // in this pass
-  // Start and number of the last job of those that have reservations first, and when that was found out.
-  std::pair<Time, std::uint32_t> last_reserved_{std::numeric_limits<Time>::max(), UINT32_MAX};
-  Time last_reserved_at_ = 0;
-  std::size_t reservations_ = 0;  // of jobs that wait
+  // Start and number of the last job that gets a reservation long before its start, of the last one that keeps it, and
+  // when that was found out.
+  std::pair<Time, std::uint32_t> last_to_reserve_{std::numeric_limits<Time>::max(), UINT32_MAX};
+  std::pair<Time, std::uint32_t> last_to_keep_{std::numeric_limits<Time>::max(), UINT32_MAX};
+  Time next_starts_at_ = 0;
 };
 
 }  // namespace market

@@ -25,6 +25,8 @@ passes() { grep -o 'market: pass over [0-9]* jobs' "$CLUSTER_DIR/log/slurmctld.l
 reads_nothing() { [[ $(passes | sort -u) == "market: pass over 0 jobs" ]]; }
 reservations() { scontrol show reservation -o 2>/dev/null | grep -c ReservationName=market_ || true; }
 
+keeps_its_cores() { [[ $(scontrol show reservation -o) == *"ReservationName=market_$1_0 "* ]]; }
+
 @test "Two runs with a bid, one without, and six bids that wait are not read" {
   local i
   for i in 1 2; do accepted games --budget=50 -t 3 -n 3 -A physics --wrap 'sleep 100'; echo "$JOB"; done >"$CLUSTER_DIR/run/runs"
@@ -35,8 +37,8 @@ reservations() { scontrol show reservation -o 2>/dev/null | grep -c ReservationN
   cluster_wait 60 reads_nothing
 }
 
-@test "Of those that wait the next two have reservations, of those that run none" {
-  [[ $(reservations) -eq 2 ]]
+@test "Of those that wait the next two have reservations, perhaps one more, of those that run none" {
+  cluster_wait 30 eval '[[ $(reservations) -ge 2 && $(reservations) -le 3 ]]'
   [[ -z $(squeue -h -t running -o %v | grep market_) ]]
 }
 
@@ -52,6 +54,7 @@ reservations() { scontrol show reservation -o 2>/dev/null | grep -c ReservationN
   local run suspended
   run=$(tail -n 1 "$CLUSTER_DIR/run/runs")
   scontrol suspend "$run"
+  cluster_wait 10 keeps_its_cores "$run"
   sleep 3
   scontrol resume "$run"
   suspended=$(($(date +%s) - $(started_at "$run") - $(squeue -h -j "$run" -O timeused:20 | awk -F: '{print $1 * 60 + $2}')))

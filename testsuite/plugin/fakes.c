@@ -325,8 +325,7 @@ size_t market_node_ranks(const uint16_t** ranks) {
 }
 void market_look(market_mark_t* marks, size_t count, int64_t now) {
   (void)now;
-  for (size_t i = 0; i < count; i++)
-    marks[i].is_wanted = !atomic_load(&fakes.knows) || marks[i].mark == 0;
+  for (size_t i = 0; i < count; i++) marks[i].is_wanted = !atomic_load(&fakes.knows) || i > 0;
 }
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {

@@ -23,7 +23,7 @@ typedef struct fakes {
   bool in_slurmctld;
   atomic_int opened, closed, passes;
   atomic_bool wants_ended, wants_preemptors;
-  atomic_bool knows;                       // the market needs no record that has a mark
+  atomic_bool knows;                       // the market needs no record of the first job
   atomic_int preemptors_told;              // before the last pass
   market_preemptor_t preemptor;            // the first of them
   atomic_int jobs_in_pass, state_in_pass;  // of the last pass; the state of its first job

@@ -190,7 +190,11 @@ static void a_glance_tells_what_cannot_wait(void** state) {
   (void)state;
   world.job.end_time = 100;  // Slurm's guess
   world.job.time_limit = 60;
+  world.job.state_reason = WAIT_PRIORITY;
   assert_int_equal(glance_of(&world.job), before);
+  world.job.state_reason = WAIT_LICENSES;
+  assert_int_not_equal(glance_of(&world.job), before);
+  before = glance_of(&world.job);
   world.job.priority = 0;
   assert_int_not_equal(glance_of(&world.job), before);
   world.job.priority = 1000;

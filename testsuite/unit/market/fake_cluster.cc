@@ -341,7 +341,8 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.allocs = allocs.data();
     record.alloc_count = static_cast<std::uint32_t>(allocs.size());
     record.mark = mark_of(record);
-    record.glance = static_cast<std::uint64_t>(job.state) << 1 | (job.held ? 1 : 0);
+    record.glance = std::hash<std::string>()(
+        fmt::format("{} {} {} {}", job.state, job.held, job.dependent, is_live ? record.end : 0));
     seen.push_back(record);
   }
 }
@@ -376,8 +377,11 @@ void World::run_pass() {
   for (const auto& [name, reservation] : reservations) names.push_back(name.c_str());
   if (looks) {
     std::vector<market_mark_t> marks;
-    for (const market_job_t& record : seen)
-      marks.push_back({record.job_id, false, record.mark, record.glance});
+    ++passes_;
+    for (const market_job_t& record : seen) {
+      const bool is_marked = !marks_in_turn || (record.job_id + passes_) % kPassesPerMark == 0;
+      marks.push_back({record.job_id, false, is_marked ? record.mark : 0, record.glance});
+    }
     market_->look(marks.data(), marks.size(), now);
     std::vector<market_job_t> wanted;
     for (std::size_t i = 0; i < seen.size(); ++i)

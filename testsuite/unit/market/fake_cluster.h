@@ -176,7 +176,10 @@ class World {
   std::size_t orders_given = 0;
   std::map<int, int> orders_of;  // by kind
   bool obey = true;
-  bool looks = true;               ///< passes are told of the jobs alone whose records they need
+  bool looks = true;  ///< passes are told of the jobs alone whose records they need
+  /// A pass has the marks of some records alone; what is not changed by scontrol is seen later then.
+  bool marks_in_turn = false;
+  static constexpr std::uint32_t kPassesPerMark = 8;
   std::size_t records_spared = 0;  ///< that no pass was told
   bool associations = false;       ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
@@ -220,6 +223,7 @@ class World {
   CoreMap busy_;  // while jobs are started
   std::map<std::uint32_t, std::vector<market_alloc_t>> allocs_;
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> core_words_;
+  std::uint32_t passes_ = 0;
 };
 
 }  // namespace market::testing

@@ -204,6 +204,15 @@ TEST(Pots, WhereJobsNeedABidTheyWaitForOne) {
   world.expect_balanced();
 }
 
+TEST(Pots, AnOperatorsHoldStaysWhereThereAreNoPotsAnyMore) {
+  Abandoned world;
+  FakeJob& job = world.job(world.waiting);
+  job.held = job.held_by_site = true;
+  world.change_to("era", "best_effort", false);
+  EXPECT_TRUE(job.held);
+  EXPECT_EQ(job.note, "");
+}
+
 TEST(Pots, AnOwnersHoldStaysWhereThereAreNoPotsAnyMore) {
   Abandoned world;
   world.job(world.waiting).hold_by_owner();

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "core/market/note.h"
 #include "fake_cluster.h"
@@ -53,7 +55,10 @@ void happen(World& world, Draws& draw) {
     world.tell_cluster();
   } else if (what == 5 && !pending.empty()) {
     FakeJob& job = one_of(pending);
-    job.begin = world.now + static_cast<Time>(draw(60, 7200));
+    market_change_t change{};
+    change.job_id = job.id;
+    change.begin = world.now + static_cast<Time>(draw(60, 7200));
+    if (world.change(job.id, job.uid, change) != MARKET_REJECTED) job.begin = change.begin;
   } else if (what > 6) {
     Ask ask;
     ask.cpus = static_cast<std::uint32_t>(draw(1, 8));
@@ -86,7 +91,7 @@ struct Day {
 
 Day a_day(std::uint64_t seed, const char* mechanism, bool looks) {
   World world(fmt::format("mechanism = \"{}\";\n", mechanism));
-  world.looks = looks;
+  world.looks = world.marks_in_turn = looks;
   EXPECT_TRUE(world.books().deposit("physics", *Money::parse("100000"), "", kStart));
   world.sync();
   Draws draw(seed);
@@ -118,7 +123,7 @@ struct FullHour : World {
   explicit FullHour(const std::string& settings) : World(settings, 4, 4) {
     EXPECT_TRUE(books().deposit("physics", *Money::parse("100000"), "", kStart));
     sync();
-    looks = true;
+    marks_in_turn = true;
     for (int i = 0; i < 8; ++i) {
       Ask ask;
       ask.cpus = 2;
@@ -162,10 +167,10 @@ TEST(Reservations, TheNextStartsHaveThem) {
         EXPECT_FALSE(is_reserved && world.now > job.start + 20) << id;
         continue;
       }
-      due += read_note(job.note)->start <= world.now + 70;
+      due += read_note(job.note)->start <= world.now + 130;
       of_waiting += is_reserved;
     }
-    EXPECT_LE(of_waiting, 3 + due);
+    EXPECT_LE(of_waiting, 4 + due);
     most = std::max(most, of_waiting);
   }
   EXPECT_GE(most, 3U);
@@ -173,6 +178,89 @@ TEST(Reservations, TheNextStartsHaveThem) {
     EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED) << id;
     EXPECT_LE(world.job(id).start, read_note(world.job(id).note)->end - 30 * 60) << id;
   }
+}
+
+TEST(Reservations, EarlierStartsTakeThemFromLaterOnes) {
+  FullHour world("mechanism = \"era\"; planning = { max_reservations = 4; };\n");
+  std::vector<std::uint32_t> waiting;
+  const auto bid_for = [&](Time begin) {
+    Ask ask;
+    ask.cpus = 4;
+    ask.limit_min = 30;
+    ask.runtime = 1700;
+    ask.budget = "100";
+    ask.begin = begin;
+    waiting.push_back(world.run(ask));
+    world.step();
+  };
+  const auto reserved = [&](std::uint32_t id) {
+    return world.reservations.contains(fmt::format("market_{}_0", id));
+  };
+  for (int i = 0; i < 12; ++i) bid_for(world.now + 20 * 3600);
+  world.advance(world.now + 30, 1);
+  EXPECT_GE(std::count_if(waiting.begin(), waiting.end(), reserved), 4);
+  for (int i = 0; i < 12; ++i) bid_for(world.now + 5 * 3600);
+  world.advance(world.now + 30, 1);
+  std::sort(waiting.begin(), waiting.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Time first = read_note(world.job(a).note)->start,
+               second = read_note(world.job(b).note)->start;
+    return std::pair(first, a) < std::pair(second, b);
+  });
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (i != 4) {  // the one that may have kept its own
+      EXPECT_EQ(reserved(waiting[i]), i < 4) << i;
+    }
+  }
+  world.advance(world.now + 30 * 3600, 30);
+  for (const std::uint32_t id : waiting) EXPECT_EQ(world.job(id).state, MARKET_JOB_COMPLETED) << id;
+}
+
+// Slurm gives the cores of what is suspended to others.
+TEST(Reservations, ASuspendedRunKeepsItsCores) {
+  FullHour world("mechanism = \"era\";\n");
+  FakeJob& run = world.jobs.begin()->second;
+  const std::string name = fmt::format("market_{}_0", run.id);
+  ASSERT_FALSE(run.note.empty());
+  EXPECT_FALSE(world.reservations.contains(name));
+  run.state = MARKET_JOB_SUSPENDED;
+  run.suspended_at = world.now;
+  world.advance(world.now + 10, 1);
+  EXPECT_TRUE(world.reservations.contains(name));
+  run.suspended += world.now - run.suspended_at;
+  run.state = MARKET_JOB_RUNNING;
+  world.advance(world.now + 10, 1);
+  EXPECT_FALSE(world.reservations.contains(name));
+}
+
+// Slurm asks about the one task that is named; all of them have the new limit.
+TEST(Resting, ALimitSetOnOneTaskIsSeenOnAllAtOnce) {
+  FullHour world("mechanism = \"era\";\n");
+  Ask ask;
+  ask.cpus = 4;
+  ask.limit_min = 10;
+  ask.runtime = 500;
+  ask.budget = "100";
+  ask.array = 6;
+  world.run(ask);
+  world.advance(world.now + 60, 1);
+  std::vector<FakeJob*> tasks;
+  for (auto& [id, job] : world.jobs)
+    if (job.array_job != 0 && job.state == MARKET_JOB_PENDING) tasks.push_back(&job);
+  ASSERT_EQ(tasks.size(), 6U);
+  const std::size_t before = world.records_spared;
+  world.advance(world.now + 3, 1);
+  EXPECT_GE(world.records_spared - before, 3 * tasks.size());
+  market_change_t change{};
+  change.job_id = tasks.back()->id;
+  change.limits_array = true;
+  change.array_limit = 1;
+  EXPECT_NE(world.change(change.job_id, tasks.back()->uid, change), MARKET_REJECTED);
+  for (FakeJob* task : tasks) task->throttle = 1;
+  world.advance(world.now + 1, 1);
+  std::set<Time> starts;
+  world.advance(world.now + 20, 1);
+  for (const FakeJob* task : tasks) starts.insert(read_note(task->note)->start);
+  EXPECT_EQ(starts.size(), tasks.size());
 }
 
 }  // namespace
