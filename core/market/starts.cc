@@ -28,12 +28,13 @@ Time StartSpans::end_of(Time start) const {
 void StartOrder::clear() {
   starts_.clear();
   sorted_ = given_ = 0;
+  is_in_order_ = true;
 }
 
 std::optional<std::uint32_t> StartOrder::next() {
   constexpr std::size_t kSortedAtOnce = 64;  // at first; then twice as many
   if (given_ == starts_.size()) return std::nullopt;
-  if (given_ == sorted_) {
+  if (given_ == sorted_ && !is_in_order_) {
     sorted_ = std::min(kSortedAtOnce + 2 * sorted_, starts_.size());
     std::partial_sort(starts_.begin() + static_cast<std::ptrdiff_t>(given_),
                       starts_.begin() + static_cast<std::ptrdiff_t>(sorted_), starts_.end());

@@ -31,8 +31,11 @@ class StartSpans {
 class StartOrder {
  public:
   void clear();
-  /// `index` of the start in the list.
-  void add(double score, std::uint32_t index) { starts_.push_back({score, index}); }
+  /// `index` of the start in the list; they come in their order.
+  void add(double score, std::uint32_t index) {
+    is_in_order_ = is_in_order_ && (starts_.empty() || starts_.back().score <= score);
+    starts_.push_back({score, index});
+  }
   bool empty() const { return starts_.empty(); }
   /// The one with the smallest score that was not given yet, ties to the first; nothing when all were.
   std::optional<std::uint32_t> next();
@@ -45,6 +48,7 @@ class StartOrder {
   };
   std::vector<Start> starts_;
   std::size_t sorted_ = 0, given_ = 0;
+  bool is_in_order_ = true;  // as prices are that do not change, and where the earliest is wanted
 };
 
 /// How many tasks of an array run when, of which at most `limit` may at a time (0: any number).
