@@ -150,10 +150,20 @@ void Planner::give_place_orders(Job& job, Time now) {
   }
 }
 
+namespace {
+
+// Reservations of jobs that wait, but for those just before their start.
+std::size_t most_kept(const Config& config) {
+  return config.max_reservations + (config.max_reservations + 3) / 4;
+}
+
+}  // namespace
+
 // Each reservation makes Slurm's scheduling cycles longer: the next starts have one, others just before their start.
 Time Planner::reservation_lead_of(const Job& job) const {
   const Time lead = site_.exchange_of(job).settings.reservation_lead;
-  const bool is_next = std::pair(job.agreed.terms.start, job.id) <= last_to_reserve_;
+  const bool is_next = std::pair(job.agreed.terms.start, job.id) <= last_to_reserve_ &&
+                       reservations_ < most_kept(site_.config);
   return is_next ? lead : std::min(lead, kLeastLead + job.id % kLeastLead);  // never many at once
 }
 
@@ -161,7 +171,7 @@ Time Planner::reservation_lead_of(const Job& job) const {
 void Planner::find_next_starts(Time now) {
   if (std::abs(now - next_starts_at_) < kNextStartsEvery) return;
   next_starts_at_ = now;
-  const std::size_t most = site_.config.max_reservations, kept = most + (most + 3) / 4;
+  const std::size_t most = site_.config.max_reservations, kept = most_kept(site_.config);
   const auto starts = site_.jobs.next_starts(kept);
   const std::pair<Time, std::uint32_t> none{kFarthest, UINT32_MAX};
   last_to_reserve_ = starts.size() < most ? none : starts[most - 1];
@@ -192,6 +202,7 @@ void Planner::reserve(Job& job, Time now) {
     order.account = site_.orders.keep(job.agreed.reserved->accounts);
   }
   site_.orders.set_places(order, job.place.placement);
+  if (!job.place.reserved && !runs && !job.agreed.reserved) ++reservations_;
   job.place.reserved = true;
   job.place.reserved_until = order.end;
 }
@@ -199,6 +210,7 @@ void Planner::reserve(Job& job, Time now) {
 // Reservations no job needs go; ones a job counts on and that are missing are made again.
 void Planner::check_reservations(const char* const* names, std::size_t count, Time now) {
   std::unordered_set<std::uint32_t> present;
+  reservations_ = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string_view name = or_empty(names[i]);
     const auto of = reserved_for(name);
@@ -216,6 +228,7 @@ void Planner::check_reservations(const char* const* names, std::size_t count, Ti
       if (!found->place.reserved) site_.jobs.find(id)->place.reserved = true;
       present.insert(id);
       if (!of->by_name) give_up_far_reservation(*found, now);
+      reservations_ += !of->by_name && found->place.reserved && found->phase != Phase::kRunning;
       continue;
     }
     market_order_t& order = site_.orders.add(MARKET_UNRESERVE, 0);

@@ -69,8 +69,8 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   drop_unseen(now);
   confirmation_.drop_provisionals(now);
   site_.accounts.return_orphans(site_.pass_number, now);
-  if (!site_.observes) check_reservations(resv_names, resv_count, now);
   find_next_starts(now);
+  if (!site_.observes) check_reservations(resv_names, resv_count, now);
   site_.jobs.find_throttled();
   confirmation_.place_adopted(now);
   yield_places(now);

@@ -90,6 +90,7 @@ class Planner {
   std::pair<Time, std::uint32_t> last_to_reserve_{std::numeric_limits<Time>::max(), UINT32_MAX};
   std::pair<Time, std::uint32_t> last_to_keep_{std::numeric_limits<Time>::max(), UINT32_MAX};
   Time next_starts_at_ = 0;
+  std::size_t reservations_ = 0;  // of jobs that wait
 };
 
 }  // namespace market
