@@ -165,6 +165,21 @@ std::optional<Choice> Site::earliest_place(const Request& request, Time from, Ti
   return std::nullopt;
 }
 
+std::optional<Choice> Site::earliest_place(const Job& job, Time from, Time until,
+                                           const StartSpans* closed) const {
+  const Request& request = job.agreed.bid.request;
+  const ArrayBlock* block = block_of(job);
+  if (block == nullptr) return earliest_place(request, from, until, booking_key(job), closed);
+  auto shape = side_by_side(request.demand.shape, block->lanes, cluster.plan(), request.partition);
+  if (!shape) return std::nullopt;
+  Request all = request;
+  all.demand.shape = std::move(*shape);
+  const Time length =
+      static_cast<Time>(waves_of(job.array->waiting(), block->lanes)) * block->cycle;
+  all.duration = length - exchange_of(job).settings.start_slack;
+  return earliest_place(all, from, until, booking_key(job), closed);
+}
+
 Time Site::window_end(const Request& request, Time deadline, Time now) const {
   const MarketSettings& settings = exchange_of(request).settings;
   const Time horizon = now + settings.horizon;
