@@ -9,11 +9,14 @@
 
 #include "core/market/array_bids.h"
 #include "core/plan/node_choice.h"
+#include "core/plan/place_search.h"
 
 namespace market {
 namespace {
 
 constexpr std::size_t kMostPrices = 48;  // that a note has room for beside the place
+
+constexpr std::uint32_t kMostIrregular = 128;  // lanes that are placed one after the other
 
 // Of the first `count` tasks.
 Money price_of_first(const std::vector<TasksPrice>& prices, std::uint32_t count) {
@@ -144,7 +147,8 @@ std::optional<Shape> side_by_side(const Shape& task, std::uint32_t lanes, const 
 
 std::uint32_t most_side_by_side(const Shape& task, const NodePlan& plan,
                                 const std::string& partition) {
-  if (!divides_by_cores(task, plan, partition)) return 1;
+  if (!divides_by_cores(task, plan, partition))
+    return std::max(1u, PlaceSearch(plan, task, partition).copies_on_empty(kMostIrregular));
   const Shape one = as_one_task(task);
   std::uint64_t most = 0;
   for (const std::uint32_t i : plan.qualified(one, partition)) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/market/lane_search.h"
 #include "core/market/posted_exchange.h"
 #include "core/market/search.h"
 #include "core/market/site.h"
@@ -123,9 +124,7 @@ PostedExchange::BlockFound PostedExchange::find_block(const Request& request, st
           wish.only_start == 0 || std::abs(start_of(k) - wish.only_start) < list.slot;
       if (is_wanted && is_better(k)) order_.add(score_of(k), static_cast<std::uint32_t>(k));
     }
-    const auto shape = side_by_side(request.demand.shape, width.lanes, plan, request.partition);
-    if (!shape) continue;
-    PlaceSearch places(plan, *shape, request.partition, wish.ignore);
+    LaneSearch lanes(plan, request.demand.shape, width.lanes, request.partition, wish.ignore);
     StartSpans full;
     int tried = 0;
     while (const auto k = order_.next()) {
@@ -135,7 +134,7 @@ PostedExchange::BlockFound PostedExchange::find_block(const Request& request, st
         found.capped = true;
         break;
       }
-      if (auto placement = places.at(start, end)) {
+      if (auto placement = lanes.at(start, end)) {
         best = width;
         best_score = score_of(*k);
         best_end = end;
@@ -143,7 +142,7 @@ PostedExchange::BlockFound PostedExchange::find_block(const Request& request, st
         found.first = *k;
         break;
       }
-      full.add(start, next_try(site_.cluster.bookings(), places, start, end, tried));
+      full.add(start, next_try(site_.cluster.bookings(), lanes.places(), start, end, tried));
     }
   }
   if (!found.choice) return found;
