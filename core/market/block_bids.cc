@@ -110,7 +110,8 @@ std::optional<ledger::Rest> Resales::tasks_of(const Job& job, std::uint32_t task
   ledger::Rest rest = rest_of(job, from, until, owed, now);
   rest.segment.billing *=
       tasks * static_cast<double>(request.duration) / static_cast<double>(until - from);
-  rest.segment.key.bid = fmt::format("{}.{}.{}", job.token, first, now);
+  if (tasks < job.array->waiting())
+    rest.segment.key.bid = fmt::format("{}.{}.{}", job.token, first, now);
   return rest;
 }
 
@@ -233,7 +234,7 @@ void ArrayBids::fit_block(Job& job, Time now) {
   }
   const Time slack = exchange.settings.start_slack;
   const Time needed = block_needed_until(job, now);
-  const Time spare = job.place.until - needed - slack;
+  const Time spare = job.place.until - needed - slack / 2;
   Time until = job.place.until;
   if (needed > until) until = needed + slack / 2;
   if (spare >= block.cycle) until -= spare / block.cycle * block.cycle;

@@ -35,11 +35,12 @@ bool is_among(const std::vector<ledger::Rest>& rests, const ledger::SegmentKey& 
                      [&key](const ledger::Rest& rest) { return rest.segment.key == key; });
 }
 
-// The first of the tasks of a block that a rest is of: "TOKEN.FIRST.MADE".
+// The first of the tasks of a block that a rest is of: "TOKEN.FIRST.MADE", or of all that waited "TOKEN.MADE".
 std::uint32_t first_task_of(const ledger::Rest& rest, std::string_view token) {
-  std::uint32_t first = UINT32_MAX;
+  std::uint32_t first = 0;
   const std::string_view numbers = std::string_view(rest.segment.key.bid).substr(token.size() + 1);
-  std::from_chars(numbers.data(), numbers.data() + numbers.size(), first);
+  if (numbers.find('.') != numbers.npos)
+    std::from_chars(numbers.data(), numbers.data() + numbers.size(), first);
   return first;
 }
 

@@ -42,7 +42,7 @@ set_limit() { cluster_as games scontrol update JobId="$1" ArrayTaskThrottle="$2"
 watch_all() {
   local n lines
   most=0 most_lines=0
-  until cluster_no_jobs; do
+  until cluster_no_jobs -u games; do
     n=$(squeue -h -t R -o %A | wc -l) lines=$(squeue -h -o %A | wc -l)
     ((n > most)) && most=$n
     ((lines > most_lines)) && most_lines=$lines
@@ -98,7 +98,7 @@ watch_all() {
   scancel "$blocker"
   cluster_wait 20 runs_at_least "$id" 1
   cluster_as games scancel "${id}_[140-149]"
-  cluster_wait 120 cluster_no_jobs
+  cluster_wait 120 cluster_no_jobs -u games
   cluster_wait 30 bills_are "$id" 118 1180000000
   all_is_well
 }
@@ -109,7 +109,7 @@ watch_all() {
   id=$JOB
   cluster_wait 20 runs_at_least "$id" 20
   cluster_as games scancel --state=PENDING "$id"
-  cluster_wait 60 cluster_no_jobs
+  cluster_wait 60 cluster_no_jobs -u games
   cluster_wait 30 no_liens
   IFS='|' read -r count sum < <(bills "$id")
   ((count >= 20 && count < 200 && sum == count * 10000000))
@@ -124,7 +124,7 @@ watch_all() {
   cluster_wait 20 runs_at_least "$id" 20
   cluster_state_saved
   cluster_restart_slurmctld KILL
-  cluster_wait 150 cluster_no_jobs
+  cluster_wait 150 cluster_no_jobs -u games
   cluster_wait 90 no_liens
   [ "$(ledger "select count(*) from segment where array_job_id = $id and state = 'COMPLETED'")" -eq 200 ]
   [ "$(bills "$id" | cut -d'|' -f2)" -eq "$((200 * 10000000))" ]
@@ -143,7 +143,7 @@ watch_all() {
   ((waiting > 50 && waiting < 200))
   ! cluster_as games scontrol update JobId="$id" TimeLimit=2 || false
   cluster_as games scontrol release "$id"
-  cluster_wait 90 cluster_no_jobs
+  cluster_wait 90 cluster_no_jobs -u games
   cluster_wait 30 bills_are "$id" 200 2000000000
   all_is_well
 }
@@ -155,7 +155,7 @@ watch_all() {
   cluster_wait 20 runs_at_least "$id" 20
   task=$(squeue -h -r -t R -j "$id" -o %A | head -n 3 | tail -n 1)
   cluster_as games scontrol requeue "$task"
-  cluster_wait 120 cluster_no_jobs
+  cluster_wait 120 cluster_no_jobs -u games
   cluster_wait 30 bills_are "$id" 121 1210000000
   all_is_well
 }

@@ -26,8 +26,8 @@ Money credits(const std::string& text) {
 const char* const kOneEach = "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; };\n";
 // The later a start, the dearer.
 const char* const kRising =
-    "mechanism = \"era\";\nprices = { floor = \"60\"; cap = \"6000\"; };\nera = { late_penalty = "
-    "0.5; };\n";
+    "mechanism = \"era\";\n"
+    "prices = { floor = \"60\"; cap = \"6000\"; late_penalty = \"0.5\"; };\n";
 
 struct Blocks : World {
   explicit Blocks(const std::string& settings = kOneEach) : World(settings) {
@@ -194,10 +194,10 @@ TEST(ArrayBlocks, TasksThatEndEarlyLetTheNextOnesStart) {
   const std::uint32_t id = world.array(200, 20);
   world.seen();
   const Time promised = world.note_of(id).end;
-  world.advance(kStart + 300, 5);
-  EXPECT_GE(world.ran(), 160u);
+  world.advance(kStart + 150, 5);
+  EXPECT_GE(world.ran(), 80u);
   ASSERT_EQ(world.reservations.size(), 1u);
-  EXPECT_LT(world.reservations.begin()->second.end, promised - 600);
+  EXPECT_LT(world.reservations.begin()->second.end, promised - 360);
   world.finish();
   EXPECT_LT(world.now, kStart + 500);
   EXPECT_EQ(world.charged(), credits("200"));
@@ -258,7 +258,7 @@ TEST(ArrayBlocks, NobodyKeepsMoreLanesThanTasks) {
   world.job(id).tasks_pending = 10;
   world.seen();
   world.seen();
-  EXPECT_EQ(world.balance("physics").liens, credits("400") + credits("10"));
+  EXPECT_EQ(world.balance("physics").liens, credits("80") + credits("10"));
   const std::string name = fmt::format("market_a{}_0", id);
   ASSERT_TRUE(world.reservations.contains(name));
   std::size_t cores = 0;
