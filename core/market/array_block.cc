@@ -8,15 +8,11 @@
 #include <limits>
 
 #include "core/market/array_bids.h"
-#include "core/plan/node_choice.h"
-#include "core/plan/place_search.h"
 
 namespace market {
 namespace {
 
 constexpr std::size_t kMostPrices = 48;  // that a note has room for beside the place
-
-constexpr std::uint32_t kMostIrregular = 128;  // lanes that are placed one after the other
 
 // Of the first `count` tasks.
 Money price_of_first(const std::vector<TasksPrice>& prices, std::uint32_t count) {
@@ -42,30 +38,6 @@ bool take_number(std::string_view& text, char separator, Number& number) {
   if (text.empty() || text.front() != separator) return false;
   text.remove_prefix(1);
   return true;
-}
-
-// Whether jobs of this shape need nothing of a node but cores and memory.
-bool divides_by_cores(const Shape& task, const NodePlan& plan, const std::string& partition) {
-  const std::set<std::uint32_t> threads = plan.threads_per_core(partition);
-  const bool whole_cores = std::all_of(threads.begin(), threads.end(), [&task](std::uint32_t each) {
-    return each == 0 || task.cpus % each == 0;
-  });
-  return task.min_nodes <= 1 && task.req_nodes.empty() && task.gres_per_node.empty() &&
-         task.gres_total.empty() && !task.all_memory && whole_cores;
-}
-
-// One job as one task, so that a node holds whole jobs.
-Shape as_one_task(const Shape& task) {
-  Shape one = task;
-  one.cpus = one.cpus_per_task = std::max<std::uint32_t>(1, task.cpus);
-  one.min_nodes = 1;
-  one.max_nodes = one.most_nodes = 0;
-  one.tasks_per_node = task.exclusive ? 1 : 0;
-  if (task.mem_per_node_mb > 0 && !task.exclusive) {
-    one.mem_per_cpu_mb = (task.mem_per_node_mb + one.cpus - 1) / one.cpus;
-    one.mem_per_node_mb = 0;
-  }
-  return one;
 }
 
 }  // namespace
@@ -133,30 +105,6 @@ void shorten(std::vector<TasksPrice>& prices) {
     prices[best].total += prices[best + 1].total;
     prices.erase(prices.begin() + static_cast<std::ptrdiff_t>(best) + 1);
   }
-}
-
-std::optional<Shape> side_by_side(const Shape& task, std::uint32_t lanes, const NodePlan& plan,
-                                  const std::string& partition) {
-  if (lanes <= 1) return task;
-  if (!divides_by_cores(task, plan, partition)) return std::nullopt;
-  Shape all = as_one_task(task);
-  all.cpus *= lanes;
-  if (task.exclusive) all.min_nodes = lanes;
-  return all;
-}
-
-std::uint32_t most_side_by_side(const Shape& task, const NodePlan& plan,
-                                const std::string& partition) {
-  if (!divides_by_cores(task, plan, partition))
-    return std::max(1u, PlaceSearch(plan, task, partition).copies_on_empty(kMostIrregular));
-  const Shape one = as_one_task(task);
-  std::uint64_t most = 0;
-  for (const std::uint32_t i : plan.qualified(one, partition)) {
-    const Node& node = plan.nodes()[i];
-    if (node.usable) most += NodeChoice::tasks_on(one, node, node.cores, node.mem_mb);
-  }
-  // A job that no single node holds runs alone, on as many as it takes.
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, UINT32_MAX));
 }
 
 std::string block_text(const ArrayBlock& block, std::uint32_t first_task, Time until) {

@@ -81,14 +81,6 @@ std::vector<TasksPrice> prices_from(const std::vector<TasksPrice>& prices, std::
 /// Joins neighbours that are most alike until a note can hold them; the total stays.
 void shorten(std::vector<TasksPrice>& prices);
 
-/// The shape of so many jobs of shape `task` side by side, each on one node. Nothing where a node cannot be divided into
-/// them by its cores and memory alone: where they need gres, certain nodes or several of them, or a part of a core.
-std::optional<Shape> side_by_side(const Shape& task, std::uint32_t lanes, const NodePlan& plan,
-                                  const std::string& partition);
-/// How many fit side by side on the partition's usable nodes if they were empty.
-std::uint32_t most_side_by_side(const Shape& task, const NodePlan& plan,
-                                const std::string& partition);
-
 /// A block as it stands in a note, "LANES:CYCLE:FIRST:UNTIL:TASKS=CREDITS,…"; first task and end of the place behind the
 /// cycle, 0 where there is none.
 std::string block_text(const ArrayBlock& block, std::uint32_t first_task, Time until);

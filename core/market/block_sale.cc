@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "core/market/lane_search.h"
 #include "core/market/posted_exchange.h"
@@ -17,139 +18,193 @@
 namespace market {
 namespace {
 
-constexpr int kTriesPerWidth = 12;  // places tried for one number of lanes
 constexpr double kNotSold = std::numeric_limits<double>::infinity();
 
-// What a wave of one task costs at each start of a price list, less what it is worth where a value counts, in whole
-// micro-credits, which doubles add exactly.
-std::vector<double> wave_scores(const PriceList& list, const Request& request, const Wish& wish,
-                                std::uint32_t tasks, Time slack) {
-  std::vector<double> scores(list.credits.size(), kNotSold);
-  for (std::size_t k = 0; k < scores.size(); ++k) {
-    const auto price = Money::nearest(list.credits[k]);
+// The price of a task at each start of a list for `lanes` of them at once, in micro-credits; infinite where the wish takes
+// none.
+std::vector<double> task_prices(const PriceList& list, std::uint32_t lanes, const Wish& wish,
+                                std::uint32_t tasks) {
+  std::vector<double> prices(list.credits.size(), kNotSold);
+  for (std::size_t k = 0; k < prices.size(); ++k) {
+    const auto price = Money::nearest(list.credits[k] / lanes);
     if (!price || (wish.limit && *price > *wish.limit) || price->micro() > Money::kMaxMicro / tasks)
       continue;
-    scores[k] = static_cast<double>(price->micro());
-    if (wish.prefer != Prefer::kValue) continue;
-    const Time done =
-        list.first_start + static_cast<Time>(k) * list.slot + request.duration + slack;
-    const double value = wish.value->value_at(static_cast<double>(done - wish.bid_made));
-    scores[k] -= std::round(value * Money::kMicroPerCredit);
-    if (scores[k] > 0) scores[k] = kNotSold;  // worth less than it costs
+    prices[k] = static_cast<double>(price->micro());
   }
-  return scores;
+  return prices;
+}
+
+// Less what a task is worth that is done `busy` after each start, where a value counts. In whole micro-credits, which
+// doubles add exactly.
+std::vector<double> task_scores(std::vector<double> prices, const PriceList& list, Time busy,
+                                const Wish& wish) {
+  if (wish.prefer != Prefer::kValue) return prices;
+  for (std::size_t k = 0; k < prices.size(); ++k) {
+    const Time done = list.first_start + static_cast<Time>(k) * list.slot + busy;
+    const double value = wish.value->value_at(static_cast<double>(done - wish.bid_made));
+    prices[k] -= std::round(value * Money::kMicroPerCredit);
+    if (prices[k] > 0) prices[k] = kNotSold;  // worth less than it costs
+  }
+  return prices;
 }
 
 // So many lanes for so many waves.
 struct Width {
-  std::uint32_t tasks = 0, lanes = 0, waves = 0;
-  std::size_t stride = 1;  // starts of the list from one wave to the next
-
-  std::size_t reach() const { return stride * (waves - 1); }
+  Width(std::uint32_t of, std::uint32_t at_most)
+      : tasks(of), lanes((of + at_most - 1) / at_most), waves(waves_of(of, lanes)) {}
   std::uint32_t in_last() const { return tasks - (waves - 1) * lanes; }
+
+  std::uint32_t tasks, lanes, waves;
 };
 
-// For each start of the list what all waves cost from there on, at a cost of one step for each.
-std::vector<double> block_scores(const std::vector<double>& scores, const Width& width) {
-  if (scores.size() <= width.reach()) return {};
-  const std::size_t starts = scores.size() - width.reach(), full = width.waves - 1;
-  std::vector<double> sums(starts, 0), totals(starts, 0);
-  std::vector<std::uint32_t> unsold(starts, 0);
-  const auto cost_at = [&](std::size_t k) { return std::isinf(scores[k]) ? 0.0 : scores[k]; };
-  const auto unsold_at = [&](std::size_t k) { return std::isinf(scores[k]) ? 1u : 0u; };
-  for (std::size_t k = starts; k-- > 0;) {
-    if (k + width.stride < starts) {
-      const std::size_t next = k + width.stride;
-      sums[k] = sums[next] + (full > 0 ? cost_at(k) - cost_at(k + full * width.stride) : 0);
-      unsold[k] = unsold[next] + unsold_at(k) - unsold_at(next + width.reach());
-    } else {
-      for (std::size_t wave = 0; wave <= full; ++wave) {
-        if (wave < full) sums[k] += cost_at(k + wave * width.stride);
-        unsold[k] += unsold_at(k + wave * width.stride);
-      }
+// What the waves of a block cost from each start of the list on.
+class WaveCosts {
+ public:
+  /// `stride`: starts of the list from one wave to the next.
+  WaveCosts(std::vector<double> prices, std::vector<double> scores, std::size_t stride)
+      : prices_(std::move(prices)),
+        scores_(std::move(scores)),
+        stride_(stride),
+        sums_(scores_.size() + stride, 0),
+        unsold_(scores_.size() + stride, 0) {
+    for (std::size_t k = scores_.size(); k-- > 0;) {
+      const bool is_sold = !std::isinf(scores_[k]);
+      sums_[k] = sums_[k + stride] + (is_sold ? scores_[k] : 0);
+      unsold_[k] = unsold_[k + stride] + (is_sold ? 0 : 1);
     }
-    totals[k] = unsold[k] > 0
-                    ? kNotSold
-                    : width.lanes * sums[k] + width.in_last() * cost_at(k + width.reach());
   }
-  return totals;
-}
+  std::size_t starts() const { return scores_.size(); }
+  bool is_in_window(std::size_t start, const Width& width) const {
+    return start + stride_ * (width.waves - 1) < scores_.size();
+  }
+  /// Infinite where not all waves are for sale.
+  double of(std::size_t start, const Width& width) const {
+    if (!is_in_window(start, width)) return kNotSold;
+    const std::size_t last = start + stride_ * (width.waves - 1);
+    if (unsold_[start] != unsold_[last + stride_]) return kNotSold;
+    return width.lanes * (sums_[start] - sums_[last]) + width.in_last() * scores_[last];
+  }
+  /// Of a task of that wave.
+  Money price(std::size_t start, std::uint32_t wave) const {
+    return Money::from_micro(static_cast<std::int64_t>(prices_[start + wave * stride_]));
+  }
 
-// The next one is half as wide again as long: a place of any length has one that is nearly as long.
-std::uint32_t more_waves(std::uint32_t waves) {
-  return std::max(waves + 1, waves + waves / 2);
-}
+ private:
+  std::vector<double> prices_, scores_;
+  std::size_t stride_;
+  std::vector<double> sums_;  // of this and every wave after it
+  std::vector<std::uint32_t> unsold_;
+};
+
+// What a search may cost, in looks at a node for a place.
+class Effort {
+ public:
+  void take(std::size_t looks) { taken_ += looks; }
+  bool any_left(bool has_found) const { return taken_ < (has_found ? kToImprove : kToFind); }
+
+ private:
+  static constexpr std::size_t kToFind = 100'000, kToImprove = 10'000;
+  std::size_t taken_ = 0;
+};
+
+constexpr std::size_t kLooksForAList = 500;  // a price list costs as much
 
 }  // namespace
 
+// At each start the fewest waves for which there is room and which are for sale: where K lanes fit for some time, no more
+// fit for longer, so that tasks ÷ K waves is the next length worth a look. So many lanes cost what they cost together,
+// as jobs do that are sold one after the other.
 PostedExchange::BlockFound PostedExchange::find_block(const Request& request, std::uint32_t tasks,
                                                       std::uint32_t limit, const Wish& wish,
                                                       Time now) const {
   BlockFound found;
-  const PriceList list = price_list(request, now);
-  if (list.credits.empty() || tasks == 0) return found;
+  if (tasks == 0) return found;
   const NodePlan& plan = site_.cluster.plan();
-  const Time cycle = cycle_of(request.duration, settings.start_slack, list.slot);
-  const std::vector<double> scores = wave_scores(list, request, wish, tasks, settings.start_slack);
-  std::uint32_t most =
-      std::min(tasks, most_side_by_side(request.demand.shape, plan, request.partition));
-  if (limit != 0) most = std::min(most, limit);
-
-  Width best;
-  double best_score = kNotSold;
-  Time best_end = 0;
-  std::uint32_t before = 0;  // lanes of the width tried last
-  for (std::uint32_t waves = waves_of(tasks, most); before != 1; waves = more_waves(waves)) {
-    Width width{tasks, (tasks + waves - 1) / waves, 0, static_cast<std::size_t>(cycle / list.slot)};
-    width.waves = waves_of(tasks, width.lanes);
-    if (std::exchange(before, width.lanes) == width.lanes) continue;
-    const std::vector<double> totals = block_scores(scores, width);
-    if (totals.empty()) break;  // longer than the window
-    const Time length = static_cast<Time>(width.waves) * cycle;
-    const auto start_of = [&](std::size_t k) {
-      return list.first_start + static_cast<Time>(k) * list.slot;
-    };
-    const auto score_of = [&](std::size_t k) {
-      return wish.prefer == Prefer::kEarliest ? 0 : totals[k];
-    };
-    const auto is_better = [&](std::size_t k) {
-      return !found.choice ||
-             std::pair(score_of(k), start_of(k) + length) < std::pair(best_score, best_end);
-    };
-    order_.clear();
-    for (std::size_t k = 0; k < totals.size(); ++k) {
-      if (std::isinf(totals[k])) continue;
-      found.for_sale = true;
-      const bool is_wanted =
-          wish.only_start == 0 || std::abs(start_of(k) - wish.only_start) < list.slot;
-      if (is_wanted && is_better(k)) order_.add(score_of(k), static_cast<std::uint32_t>(k));
-    }
-    LaneSearch lanes(plan, request.demand.shape, width.lanes, request.partition, wish.ignore);
-    StartSpans full;
-    int tried = 0;
-    while (const auto k = order_.next()) {
-      const Time start = start_of(*k), end = start + length;
-      if (full.contains(start)) continue;
-      if (++tried > kTriesPerWidth) {
-        found.capped = true;
-        break;
-      }
-      if (auto placement = lanes.at(start, end)) {
-        best = width;
-        best_score = score_of(*k);
-        best_end = end;
-        found.choice = Choice{start, Money(), std::move(*placement)};
-        found.first = *k;
-        break;
-      }
-      full.add(start, next_try(site_.cluster.bookings(), lanes.places(), start, end, tried));
-    }
+  const Time cycle = cycle_of(request.duration, settings.start_slack, settings.slot);
+  const Time busy = request.duration + settings.start_slack;
+  const auto stride = static_cast<std::size_t>(cycle / settings.slot);
+  LaneSearch lanes(plan, request.demand.shape, request.partition, wish.ignore);
+  const std::uint32_t most = lanes.on_empty(limit == 0 ? tasks : std::min(tasks, limit));
+  if (most == 0) return found;
+  Effort effort;
+  Time first_start = 0;
+  std::map<std::uint32_t, WaveCosts> costs;
+  const auto costs_of = [&](std::uint32_t width) -> const WaveCosts& {
+    if (const auto known = costs.find(width); known != costs.end()) return known->second;
+    Request side_by_side = request;
+    for (auto& [name, amount] : side_by_side.demand.tres) amount *= width;
+    const PriceList list = price_list(side_by_side, now);
+    first_start = list.first_start;
+    effort.take(kLooksForAList);
+    std::vector<double> prices = task_prices(list, width, wish, tasks);
+    std::vector<double> scores = task_scores(prices, list, busy, wish);
+    return costs.emplace(width, WaveCosts(std::move(prices), std::move(scores), stride))
+        .first->second;
+  };
+  const auto score_of = [&](std::size_t k, const WaveCosts& of, const Width& width) {
+    const double score = of.of(k, width);
+    return wish.prefer == Prefer::kEarliest && !std::isinf(score) ? 0 : score;
+  };
+  const WaveCosts& alone = costs_of(1);
+  const Width widest(tasks, waves_of(tasks, most));
+  const auto start_of = [&](std::size_t k) {
+    return first_start + static_cast<Time>(k) * settings.slot;
+  };
+  order_.clear();
+  for (std::size_t k = 0; k < alone.starts(); ++k) {
+    const double score = score_of(k, alone, widest);
+    if (std::isinf(score)) continue;
+    found.for_sale = true;
+    if (wish.only_start == 0 || std::abs(start_of(k) - wish.only_start) < settings.slot)
+      order_.add(score, static_cast<std::uint32_t>(k));
   }
-  if (!found.choice) return found;
-  found.block = {best.lanes, cycle, {}};
-  for (std::uint32_t wave = 0; wave < best.waves; ++wave) {
-    const Money price = *Money::nearest(list.credits[found.first + wave * best.stride]);
-    add_wave(found.block.prices, wave + 1 < best.waves ? best.lanes : best.in_last(), price);
+
+  StartSpans full;
+  std::optional<Width> best;
+  std::size_t best_start = 0;
+  std::pair<double, Time> best_score;
+  const auto is_better = [&](double score, Time end) {
+    return !best || std::pair(score, end) < best_score;
+  };
+  int tried = 0;
+  while (const auto k = order_.next()) {
+    const Time start = start_of(*k);
+    if (full.contains(start) ||
+        !is_better(score_of(*k, alone, widest), start + widest.waves * cycle))
+      continue;
+    if (!effort.any_left(best.has_value())) {
+      found.capped = !best;
+      break;
+    }
+    ++tried;
+    Time end = start + widest.waves * cycle;
+    for (Width width = widest; alone.is_in_window(*k, width);) {
+      end = start + static_cast<Time>(width.waves) * cycle;
+      if (!is_better(score_of(*k, alone, width), end) || !effort.any_left(best.has_value())) break;
+      Placement placement;
+      effort.take(plan.nodes().size());
+      const std::uint32_t fit = lanes.most_at(width.lanes, start, end, &placement);
+      if (fit == 0) break;
+      const double score =
+          fit < width.lanes ? kNotSold : score_of(*k, costs_of(width.lanes), width);
+      if (!std::isinf(score)) {
+        if (!is_better(score, end)) break;
+        best = width;
+        best_start = *k;
+        best_score = {score, end};
+        found.choice = Choice{start, Money(), std::move(placement)};
+        break;
+      }
+      const std::uint32_t next = fit < width.lanes ? waves_of(tasks, fit) : width.waves * 5 / 4;
+      width = Width(tasks, std::max(width.waves + 1, next));
+    }
+    full.add(start, next_try(site_.cluster.bookings(), lanes.places(), start, end, tried));
+  }
+  if (!best) return found;
+  found.block = {best->lanes, cycle, {}};
+  for (std::uint32_t wave = 0; wave < best->waves; ++wave) {
+    const Money price = costs_of(best->lanes).price(best_start, wave);
+    add_wave(found.block.prices, wave + 1 < best->waves ? best->lanes : best->in_last(), price);
     found.dearest = std::max(found.dearest, price);
   }
   shorten(found.block.prices);

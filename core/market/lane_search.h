@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Places for a block's lanes.
+// Places for the lanes of a block: jobs of one shape side by side.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "core/market/array_block.h"
 #include "core/plan/place_search.h"
 
 namespace market {
 
-/// Places jobs of one shape side by side in one window after the other. The plan and the shape outlive it unchanged.
+/// Places lanes in one window after the other. The plan outlives it unchanged.
 class LaneSearch {
  public:
-  /// `ignore`: key of a booking that counts as free.
-  LaneSearch(const NodePlan& plan, const Shape& task, std::uint32_t lanes,
-             const std::string& partition, const std::string& ignore = {})
-      : lanes_(lanes),
-        whole_(side_by_side(task, lanes, plan, partition)),
-        places_(plan, whole_ ? *whole_ : task, partition, ignore) {}
+  /// `task`: shape of one lane. `ignore`: key of a booking that counts as free.
+  LaneSearch(const NodePlan& plan, const Shape& task, const std::string& partition,
+             const std::string& ignore = {});
 
-  /// What all lanes hold in [start, end); nothing where they do not fit.
-  std::optional<Placement> at(Time start, Time end) {
-    return whole_ ? places_.at(start, end) : places_.copies_at(lanes_, start, end);
+  /// How many lanes would fit on the partition's usable nodes if they were empty, at most `most`.
+  std::uint32_t on_empty(std::uint32_t most) const {
+    return places_.copies_on_empty(limited(most));
   }
+  /// How many fit in [start, end), at most `most`, and what they hold.
+  std::uint32_t most_at(std::uint32_t most, Time start, Time end, Placement* placement) {
+    return places_.copies_at(limited(most), start, end, placement);
+  }
+  /// What so many lanes hold there; nothing where they do not fit.
+  std::optional<Placement> at(std::uint32_t lanes, Time start, Time end);
   /// The search behind it, to be asked where it finds room again.
   PlaceSearch& places() { return places_; }
 
  private:
-  std::uint32_t lanes_;
-  std::optional<Shape> whole_;  // all lanes as one shape, where that is the same
+  std::uint32_t limited(std::uint32_t most) const;
+
+  bool is_plain_;  // a node is divided among lanes by its cores and memory alone
+  Shape lane_;
   PlaceSearch places_;
 };
 

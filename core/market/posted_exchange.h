@@ -48,7 +48,6 @@ class PostedExchange final : public Exchange {
     ArrayBlock block;
     Money dearest;                // of a single task
     std::optional<Money> needed;  // for a task, where the budget is not enough
-    std::size_t first = 0;        // of the price list: its start
     bool capped = false, for_sale = false;
   };
   BlockFound find_block(const Request& request, std::uint32_t tasks, std::uint32_t limit,

@@ -184,10 +184,9 @@ std::optional<Choice> Site::earliest_place(const Job& job, Time from, Time until
   const ArrayBlock* block = block_of(job);
   if (block == nullptr) return earliest_place(request, from, until, booking_key(job), closed);
   const Time length = place_length(job, exchange_of(job).settings.start_slack);
-  LaneSearch lanes(cluster.plan(), request.demand.shape, block->lanes, request.partition,
-                   booking_key(job));
+  LaneSearch lanes(cluster.plan(), request.demand.shape, request.partition, booking_key(job));
   return first_place(cluster.bookings(), lanes.places(), from, until, length, closed,
-                     [&](Time start, Time end) { return lanes.at(start, end); });
+                     [&](Time start, Time end) { return lanes.at(block->lanes, start, end); });
 }
 
 Time Site::window_end(const Request& request, Time deadline, Time now) const {

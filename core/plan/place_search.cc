@@ -221,12 +221,38 @@ void add_seat(const Seat& seat, std::map<std::uint32_t, Seat>& seats) {
 
 }  // namespace
 
+// Each node as many as it holds.
+std::uint32_t PlaceSearch::put_single_tasks(std::uint32_t most, const std::vector<FreeNode>& nodes,
+                                            Placement* placement) const {
+  std::uint32_t placed = 0;
+  Shape some = shape_;
+  for (const FreeNode& free : nodes) {
+    if (placed == most) break;
+    const std::uint32_t cores = free.node->cores - std::min(free.node->cores, free.taken.count());
+    const std::uint32_t here =
+        std::min(most - placed, NodeChoice::tasks_on(shape_, *free.node, cores, free.mem_mb));
+    if (here == 0) continue;
+    placed += here;
+    if (placement == nullptr) continue;
+    some.cpus = here * shape_.cpus_per_task;
+    NodeChoice choice(some, here, 0);
+    choice.offer(free, false);
+    const auto chosen = choice.placement();
+    placement->insert(placement->end(), chosen->begin(), chosen->end());
+  }
+  return placed;
+}
+
 // One after the other; a node on which one found no room has none for the next ones either.
-std::uint32_t PlaceSearch::put_copies(std::uint32_t count, std::vector<FreeNode>& nodes,
+std::uint32_t PlaceSearch::put_copies(std::uint32_t most, std::vector<FreeNode>& nodes,
                                       Placement* placement) const {
+  const bool is_single = shape_.cpus == shape_.cpus_per_task && shape_.min_nodes <= 1 &&
+                         required_.empty() && shape_.gres_per_node.empty() &&
+                         shape_.gres_total.empty();
+  if (is_single) return put_single_tasks(most, nodes, placement);
   std::map<std::uint32_t, Seat> seats;
   std::uint32_t placed = 0;
-  for (std::size_t first = 0; placed < count; ++placed) {
+  for (std::size_t first = 0; placed < most; ++placed) {
     NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
     const bool on_one = choice.least_nodes() == 1;
     for (std::size_t i = first; i < nodes.size(); ++i) {
@@ -248,8 +274,9 @@ std::uint32_t PlaceSearch::put_copies(std::uint32_t count, std::vector<FreeNode>
   return placed;
 }
 
-std::optional<Placement> PlaceSearch::copies_at(std::uint32_t count, Time start, Time end) {
-  if (most_tasks_ == 0) return std::nullopt;
+std::uint32_t PlaceSearch::copies_at(std::uint32_t most, Time start, Time end,
+                                     Placement* placement) {
+  if (most_tasks_ == 0) return 0;
   plan_.bounds_.bound_groups(start, end, groups_);
   group_nodes_.resize(groups_.size());
   has_nodes_.assign(groups_.size(), 0);
@@ -263,9 +290,7 @@ std::optional<Placement> PlaceSearch::copies_at(std::uint32_t count, Time start,
     put_node(plan_.nodes()[i], i, free);
     if (subtract_bookings(start, end, cores_for_one_, free)) nodes.push_back(std::move(free));
   }
-  Placement placement;
-  if (put_copies(count, nodes, &placement) < count) return std::nullopt;
-  return placement;
+  return put_copies(most, nodes, placement);
 }
 
 std::uint32_t PlaceSearch::copies_on_empty(std::uint32_t most) const {
