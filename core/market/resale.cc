@@ -177,7 +177,12 @@ std::optional<ledger::Rest> Resales::end_of(const Job& job, Money price, Time un
   if (unused <= 0 || end <= job.agreed.terms.accepted + settings.cancel_grace) return std::nullopt;
   const Money owed = above_floor(job.agreed.bid.request, price, unused);
   if (owed == Money()) return std::nullopt;
-  return rest_of(job, end, end + unused, owed, end);
+  // The next task of a block starts at once: what is left over lies at the end of the place.
+  Time from = end;
+  const Job* array = job.part ? site_.jobs.peek(job.part->array) : nullptr;
+  if (array != nullptr && block_of(*array) != nullptr && array->place.booked)
+    from = std::max(end, array->place.until - unused);
+  return rest_of(job, from, from + unused, owed, end);
 }
 
 ledger::Rest Resales::place_left(const Job& job, Money price, Time unused, Time end) const {

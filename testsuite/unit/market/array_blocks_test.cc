@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 
@@ -534,6 +535,177 @@ TEST(ArrayBlocks, WhatIsTakenBackAfterTheGraceWaitsForItsResale) {
     world.crash();
     world.seen();
     EXPECT_EQ(world.balance("physics").liens, credits("960") + rest + more);
+  }
+}
+
+// A node has room for as many lanes as for tasks, whatever they need of it.
+TEST(ArrayBlocks, LanesShareNodesByWhatTheyNeed) {
+  const auto lanes_of = [](const Ask& ask, const std::string& more = "") {
+    Blocks world(kOneEach + more);
+    for (std::uint32_t node = 0; node < 4; ++node) {
+      world.node_gres[node] = "gpu:2";
+      world.node_mem[node] = 1000;
+    }
+    world.tell_cluster();
+    Answer answer;
+    const std::uint32_t id = world.run(ask, &answer);
+    if (id == 0) return 0u;
+    const auto block = block_from(world.note_of(id).block);
+    return block ? block->block.lanes : 0;
+  };
+  Ask ask{.budget = "9", .limit_min = 1, .array = 160};
+  EXPECT_EQ(lanes_of(ask), 16u);
+  EXPECT_EQ(lanes_of(ask, "planning = { spare = \"0.5\"; };\n"), 8u);
+  ask.cpus = 3;
+  EXPECT_EQ(lanes_of(ask), 4u);
+  ask.cpus = 1;
+  ask.mem_mb = 400;
+  EXPECT_EQ(lanes_of(ask), 8u);
+  ask.mem_mb = 0;
+  ask.gres = "gres:gpu:1";
+  EXPECT_EQ(lanes_of(ask), 8u);
+  ask.gres.clear();
+  ask.required = "n2";
+  EXPECT_EQ(lanes_of(ask), 4u);
+  ask.required.clear();
+  ask.cpus = 4;
+  ask.min_nodes = 2;
+  EXPECT_EQ(lanes_of(ask), 4u);
+  ask.min_nodes = 0;
+  ask.cpus = 1;
+  ask.exclusive = true;
+  EXPECT_EQ(lanes_of(ask), 4u);
+}
+
+TEST(ArrayBlocks, RefusedWhereNothingOfTheKindIsSold) {
+  Answer answer;
+  Blocks contracts("mechanism = \"contracts\";\n");
+  EXPECT_EQ(contracts.array(101, 20, 0, &answer), 0u);
+  EXPECT_THAT(answer.text, HasSubstr("101 array tasks: a bid covers at most 100 here"));
+}
+
+// What is left over of a run lies at the end of the place, where others may buy it.
+TEST(ArrayBlocks, EarlyEndsWaitForTheirResaleAtTheEndOfThePlace) {
+  Blocks world(
+      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
+      "charge = \"resale\"; cancel_grace = \"0:00\";\n");
+  const std::uint32_t id = world.array(200, 20);
+  world.advance(kStart + 26, 5);
+  const Note note = world.note_of(id);
+  int rests = 0;
+  for (const ledger::Segment& run : *world.books().segments({})) {
+    if (run.state != "UNUSED") continue;
+    ++rests;
+    EXPECT_GT(run.planned_start, kStart + 1000);
+    EXPECT_LE(run.promised_end, note.end);
+  }
+  EXPECT_GE(rests, 15);
+  world.finish();
+  EXPECT_EQ(world.ran(), 200u);
+  world.advance(kStart + 2000, 50);
+  EXPECT_LE(world.charged(), credits("200"));
+  EXPECT_GT(world.charged(), credits("66"));
+  world.expect_balanced();
+}
+
+// slurmctld is killed before it has saved that tasks were taken back: they wait again, and owe for that alone.
+TEST(ArrayBlocks, TasksTakenBackThatACrashBringsBack) {
+  Blocks world(
+      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
+      "charge = \"resale\"; cancel_grace = \"0:10\";\n");
+  world.scheduler = Scheduler::kNone;
+  world.run(Ask{.budget = "1000", .cpus = 16, .limit_min = 60});
+  const std::uint32_t id = world.array(200, 50);
+  world.advance(kStart + 60, 10);
+  const FakeJob saved = world.job(id);
+  world.job(id).tasks_pending -= 150;
+  world.seen();
+  EXPECT_EQ(world.balance("physics").liens, credits("960") + credits("50") + credits("135"));
+  world.job(id) = saved;
+  world.crash();
+  world.seen();
+  world.seen();
+  EXPECT_EQ(world.balance("physics").liens, credits("960") + credits("200"));
+}
+
+// Whatever happens to an array, the books add up, nothing stays set aside, and no run costs more than its bid.
+TEST(ArrayBlocks, WhateverHappensTheBooksAddUp) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    std::minstd_rand draw(seed);
+    const bool is_resold = seed % 2 == 0;
+    Blocks world(std::string(seed % 3 == 0 ? kRising : kOneEach) +
+                 (is_resold ? "charge = \"resale\"; cancel_grace = \"0:30\";\n" : ""));
+    std::vector<std::uint32_t> arrays;
+    for (int step = 0; step < 120; ++step) {
+      if (step % 25 == 0)
+        arrays.push_back(world.array(101 + draw() % 120, 10 + draw() % 50, draw() % 9));
+      const std::uint32_t id = arrays[draw() % arrays.size()];
+      const bool waits =
+          id != 0 && world.job(id).state == MARKET_JOB_PENDING && world.job(id).tasks_pending > 1;
+      switch (waits ? draw() % 14 : 99) {
+        case 0:
+          world.job(id).tasks_pending -= draw() % world.job(id).tasks_pending;
+          break;
+        case 1:
+          world.cancel_task(id);
+          break;
+        case 2:
+          world.job(id).hold_by_owner();
+          break;
+        case 3:
+        case 4:
+          world.job(id).held = false;
+          world.job(id).state_desc.clear();
+          break;
+        case 5: {
+          const std::uint32_t limit = 1 + draw() % 2;
+          if (world.change(id, 0, {.time_limit_min = limit}) == MARKET_ACCEPTED)
+            world.job(id).limit_min = limit;
+          break;
+        }
+        case 6: {
+          const std::uint32_t limit = draw() % 12;
+          if (world.change(id, 0, {.limits_array = true, .array_limit = limit}) != MARKET_ACCEPTED)
+            break;
+          for (auto& [number, job] : world.jobs)
+            if (job.array_job == id) job.throttle = limit;
+          break;
+        }
+        case 7:
+          world.crash();
+          break;
+        case 8:
+          for (auto& [number, job] : world.jobs) {
+            if (job.state != MARKET_JOB_RUNNING || job.array_job != id) continue;
+            world.requeue(job, MARKET_JOB_REQUEUED);
+            break;
+          }
+          break;
+        case 9:
+          world.node_up[draw() % 4] = draw() % 3 != 0;
+          world.tell_cluster();
+          break;
+        case 10:
+          world.schedule();
+          break;
+        default:
+          break;
+      }
+      world.seen();
+      world.now += 1 + draw() % 20;
+    }
+    world.node_up.assign(4, true);
+    world.tell_cluster();
+    for (auto& [number, job] : world.jobs) {
+      if (job.state == MARKET_JOB_PENDING) job.held = false;
+      job.state_desc.clear();
+    }
+    world.finish(10);
+    EXPECT_FALSE(world.is_busy()) << seed;
+    world.advance(world.now + 30000, 600);
+    for (const ledger::Segment& run : world.bills()) EXPECT_LE(run.charged, credits("100")) << seed;
+    world.expect_balanced();
+    EXPECT_TRUE(world.reservations.empty()) << seed;
   }
 }
 
