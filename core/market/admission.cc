@@ -153,6 +153,16 @@ Result<const Partition*> Admission::check_partition(std::string_view names) cons
   return partition;
 }
 
+namespace {
+
+// Tasks of an array that are bids of their own, with a record each in Slurm.
+std::uint32_t most_bids_of(const Exchange& exchange) {
+  constexpr std::uint32_t kMostInAuction = 1000;
+  return exchange.promises() ? kMostOwnPlaces : kMostInAuction;
+}
+
+}  // namespace
+
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   const int given = (submission.budget != nullptr) + (submission.budget_rate != nullptr) +
@@ -217,15 +227,14 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   draft.throttle = submission.array_throttle;
-  if (const auto most = site_.exchange_of(request).settings.max_array_tasks;
-      draft.tasks > most && submission.array_budget == nullptr) {
-    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, most));
-  }
-  if (draft.tasks > kMostOwnPlaces && site_.exchange_of(request).promises()) {
-    if (site_.observes || !site_.exchange_of(request).sells_blocks())
-      return fail(
-          fmt::format("{} array tasks: a bid covers at most {} here", draft.tasks, kMostOwnPlaces));
-    draft.bid.array_tasks = draft.tasks;
+  if (submission.array_budget == nullptr) {
+    const Exchange& exchange = site_.exchange_of(request);
+    const bool sells_blocks = exchange.sells_blocks() && !site_.observes;
+    const std::uint32_t largest = exchange.settings.max_array_tasks;
+    const std::uint32_t most = sells_blocks ? largest : std::min(largest, most_bids_of(exchange));
+    if (draft.tasks > most)
+      return fail(fmt::format("{} array tasks: a bid covers at most {} here", draft.tasks, most));
+    if (sells_blocks && draft.tasks > kMostOwnPlaces) draft.bid.array_tasks = draft.tasks;
   }
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);

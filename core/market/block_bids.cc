@@ -208,12 +208,14 @@ Time ArrayBids::block_needed_until(const Job& job, Time now) const {
   std::vector<Time> free;
   if (const auto runs = run_ends_.find(job.id); runs != run_ends_.end()) free = runs->second;
   std::sort(free.begin(), free.end());
+  const Time last_end = free.empty() ? begin : free.back();
   for (Time& lane : free) lane = std::max(lane, begin);
   free.resize(block.lanes, begin);
   std::sort(free.begin(), free.end());
   const std::uint32_t last = job.array->waiting() - 1;
-  return free[last % block.lanes] + static_cast<Time>(last / block.lanes) * block.cycle +
-         job.agreed.bid.request.duration + slack / 2;
+  const Time done = free[last % block.lanes] + static_cast<Time>(last / block.lanes) * block.cycle +
+                    job.agreed.bid.request.duration + slack / 2;
+  return std::max(done, last_end);
 }
 
 void ArrayBids::fit_block(Job& job, Time now) {

@@ -258,6 +258,8 @@ void Confirmation::place_adopted(Time now) {
   }
   for (Job* job : without) {
     if (job->component) continue;  // it gets a place together with the others
+    if (block_of(*job) != nullptr)
+      site_.exchange_of(*job).unreserve(*job);  // it is of another place
     const Time start = std::max(now, job->agreed.terms.start);
     auto choice = site_.earliest_place(*job, start, start);
     if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));

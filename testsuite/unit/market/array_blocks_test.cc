@@ -592,17 +592,16 @@ TEST(ArrayBlocks, EarlyEndsWaitForTheirResaleAtTheEndOfThePlace) {
   const std::uint32_t id = world.array(200, 20);
   world.advance(kStart + 26, 5);
   const Note note = world.note_of(id);
-  int rests = 0;
-  for (const ledger::Segment& run : *world.books().segments({})) {
-    if (run.state != "UNUSED") continue;
-    ++rests;
-    EXPECT_GT(run.planned_start, kStart + 1000);
-    EXPECT_LE(run.promised_end, note.end);
-  }
-  EXPECT_GE(rests, 15);
   world.finish();
   EXPECT_EQ(world.ran(), 200u);
   world.advance(kStart + 2000, 50);
+  Time latest = 0;
+  for (const ledger::Segment& run : world.bills()) {
+    if (run.state != "UNUSED") continue;
+    EXPECT_LE(run.end, note.end);
+    latest = std::max(latest, run.start);
+  }
+  EXPECT_GT(latest, kStart + 1000);
   EXPECT_LE(world.charged(), credits("200"));
   EXPECT_GT(world.charged(), credits("66"));
   world.expect_balanced();
@@ -703,7 +702,9 @@ TEST(ArrayBlocks, WhateverHappensTheBooksAddUp) {
     world.finish(10);
     EXPECT_FALSE(world.is_busy()) << seed;
     world.advance(world.now + 30000, 600);
-    for (const ledger::Segment& run : world.bills()) EXPECT_LE(run.charged, credits("100")) << seed;
+    for (const ledger::Segment& run : world.bills()) {
+      if (run.elapsed > 0) EXPECT_LE(run.charged, credits("100")) << seed;
+    }
     world.expect_balanced();
     EXPECT_TRUE(world.reservations.empty()) << seed;
   }
