@@ -159,3 +159,7 @@ watch_all() {
   cluster_wait 30 bills_are "$id" 121 1210000000
   all_is_well
 }
+
+@test "smarket check names what slurm.conf needs for the largest arrays" {
+  smarket check | grep -q "^arrays .*ok .*10000 tasks.*MaxArraySize=10001 (it is 1001), MaxJobCount above 10000 (it is 10000)"
+}

@@ -703,7 +703,8 @@ TEST(ArrayBlocks, WhateverHappensTheBooksAddUp) {
     EXPECT_FALSE(world.is_busy()) << seed;
     world.advance(world.now + 30000, 600);
     for (const ledger::Segment& run : world.bills()) {
-      if (run.elapsed > 0) EXPECT_LE(run.charged, credits("100")) << seed;
+      if (run.elapsed == 0) continue;
+      EXPECT_LE(run.charged, credits("100")) << seed;
     }
     world.expect_balanced();
     EXPECT_TRUE(world.reservations.empty()) << seed;
