@@ -82,7 +82,7 @@ static bool job_holds(const job_record_t* job, const place_t* place) {
   return false;
 }
 
-// Other jobs than the one that the place is for.
+// Other jobs than the one that the place is for. Of an array's record that has a place its tasks run in it.
 static bool jobs_in_the_way(const place_t* place, time_t start, uint32_t own) {
   list_itr_t* each = list_iterator_create(job_list);
   job_record_t* job;
@@ -90,7 +90,8 @@ static bool jobs_in_the_way(const place_t* place, time_t start, uint32_t own) {
 
   while (!found && (job = list_next(each))) {
     if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) continue;
-    found = job->job_id != own && job->end_time > start && job_holds(job, place);
+    found = job->job_id != own && job->array_job_id != own && job->end_time > start &&
+            job_holds(job, place);
   }
   list_iterator_destroy(each);
   return found;

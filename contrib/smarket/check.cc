@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "contrib/smarket/answers.h"
 #include "contrib/smarket/finding.h"
 #include "contrib/smarket/locate.h"
+#include "contrib/smarket/slurm_records.h"
 #include "contrib/smarket/verbs.h"
 #include "core/mechanism/tycoon_receipt.h"
 #include "core/util/hex.h"
@@ -145,12 +147,35 @@ std::vector<Finding> check_market() {
   return findings;
 }
 
+/// Whether slurm.conf lets in the largest arrays that market.conf takes.
+std::optional<Finding> check_arrays(const Common& common) {
+  const auto config = find_config(common);
+  if (!config) return std::nullopt;
+  std::uint32_t most = 0;
+  for (const MarketSettings& market : config->all_markets())
+    most = std::max(most, market.max_array_tasks);
+  const auto limits = array_limits();
+  if (!limits) return Finding{"arrays", Verdict::kSkipped, limits.error().text};
+  std::string missing;
+  if (limits->max_array_size <= most)
+    missing += fmt::format(", MaxArraySize={} (it is {})", most + 1, limits->max_array_size);
+  if (limits->max_job_count <= most)
+    missing += fmt::format(", MaxJobCount above {} (it is {})", most, limits->max_job_count);
+  std::string text = fmt::format("bids for up to {} tasks (max_array_tasks)", most);
+  if (!missing.empty()) text += "; arrays so large need" + missing.substr(1) + " in slurm.conf";
+  return Finding{"arrays", Verdict::kOk, text};
+}
+
 }  // namespace
 
 int check(const Common& common) {
   std::vector<Finding> findings{check_config(common), check_books(common)};
   if (auto bank = check_bank(common)) findings.push_back(std::move(*bank));
+  const std::size_t before = findings.size();
   for (Finding& finding : check_market()) findings.push_back(std::move(finding));
+  const bool answers = findings[before].verdict == Verdict::kOk;
+  if (auto arrays = answers ? check_arrays(common) : std::nullopt)
+    findings.push_back(std::move(*arrays));
   for (Finding& finding : check_records(common)) findings.push_back(std::move(finding));
   bool faulty = false;
   nlohmann::json list = nlohmann::json::array();

@@ -46,6 +46,15 @@ using ListOwner = std::unique_ptr<xlist, ListDeleter>;
 
 }  // namespace
 
+Result<ArrayLimits> array_limits() {
+  begin_slurm();
+  slurm_conf_t* conf = nullptr;
+  if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS) return fail("slurmctld tells no slurm.conf");
+  const ArrayLimits limits{conf->max_array_sz, conf->max_job_cnt};
+  slurm_free_ctl_conf(conf);
+  return limits;
+}
+
 OwnJob own_job_in_slurmctld(std::uint32_t number) {
   begin_slurm();
   job_info_msg_t* jobs = nullptr;

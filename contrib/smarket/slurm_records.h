@@ -19,6 +19,12 @@ OwnJob own_job_in_slurmctld(std::uint32_t job);
 /// Whether Slurm keeps its accounting in slurmdbd.
 bool has_slurmdbd();
 
+/// What slurm.conf allows of arrays: MaxArraySize, which is more than the largest array has tasks, and MaxJobCount.
+struct ArrayLimits {
+  std::uint32_t max_array_size = 0, max_job_count = 0;
+};
+Result<ArrayLimits> array_limits();
+
 /// All runs of `cluster` that slurmdbd has since `since`; the caller must be allowed to see them.
 Result<ledger::SlurmRuns> runs_in_slurmdbd(const std::string& cluster, Time since);
 

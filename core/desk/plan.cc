@@ -47,8 +47,11 @@ Json Desk::query_plan(const market_submission_t& asker, Time now) {
   };
   for (const auto& [id, job] : site_.jobs.all()) {
     const bool has_place = job.phase == Phase::kConfirmed && job.place.booked;
-    const Time end = job.agreed.terms.start + job.agreed.bid.request.duration;
-    if (job.phase == Phase::kRunning || (has_place && job.agreed.terms.start <= now)) {
+    const Time end = sold_until(job);
+    const bool has_begun = has_place && job.agreed.terms.start <= now;
+    if (has_begun && block_of(job) != nullptr) {  // its tasks that run are jobs of their own
+      comes({end, id, "ends"});
+    } else if (job.phase == Phase::kRunning || has_begun) {
       current.emplace(id, &job);
       comes({job.phase == Phase::kRunning ? job.run.end : end, id, "ends"});
     } else if (has_place) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <iterator>
 
+#include "core/market/array_block.h"
+
 namespace market {
 namespace {
 
@@ -122,6 +124,7 @@ ledger::Segment Accounts::segment_of(const Job& job, double billing) const {
   segment.key = run_key(cluster_name_, job);
   segment.array_job_id = job.array_job_id;
   segment.array_task_id = job.array_job_id == 0 ? 0 : job.array_task_id;
+  if (block_of(job) != nullptr) segment.array_job_id = segment.array_task_id = 0;  // of all tasks
   if (job.component) {
     segment.array_job_id = job.component->of;
     segment.array_task_id = ledger::kComponent | job.component->index;

@@ -58,6 +58,7 @@ Note Admission::note_of_acceptance(const Draft& draft, const Provisional& provis
   note.array_budget = draft.texts.array_budget;
   note.array_tasks = draft.bid.array_tasks;
   note.array_limit = draft.bid.array_tasks > 0 ? draft.throttle : 0;
+  if (first.block) note.block = block_text(*first.block, 0, 0);
   note.has_level = draft.bid.level != 0;
   return note;
 }
@@ -152,6 +153,16 @@ Result<const Partition*> Admission::check_partition(std::string_view names) cons
   return partition;
 }
 
+namespace {
+
+// Tasks of an array that are bids of their own, with a record each in Slurm.
+std::uint32_t most_bids_of(const Exchange& exchange) {
+  constexpr std::uint32_t kMostInAuction = 1000;
+  return exchange.promises() ? kMostOwnPlaces : kMostInAuction;
+}
+
+}  // namespace
+
 Result<Draft> Admission::check(const market_submission_t& submission, Time now) const {
   Draft draft;
   const int given = (submission.budget != nullptr) + (submission.budget_rate != nullptr) +
@@ -216,9 +227,14 @@ Result<Draft> Admission::check(const market_submission_t& submission, Time now) 
   draft.array = submission.array_tasks > 0;
   draft.tasks = std::max<std::uint32_t>(1, submission.array_tasks);
   draft.throttle = submission.array_throttle;
-  if (const auto most = site_.exchange_of(request).settings.max_array_tasks;
-      draft.tasks > most && submission.array_budget == nullptr) {
-    return fail(fmt::format("{} array tasks: a bid covers at most {}", draft.tasks, most));
+  if (submission.array_budget == nullptr) {
+    const Exchange& exchange = site_.exchange_of(request);
+    const bool sells_blocks = exchange.sells_blocks() && !site_.observes;
+    const std::uint32_t largest = exchange.settings.max_array_tasks;
+    const std::uint32_t most = sells_blocks ? largest : std::min(largest, most_bids_of(exchange));
+    if (draft.tasks > most)
+      return fail(fmt::format("{} array tasks: a bid covers at most {} here", draft.tasks, most));
+    if (sells_blocks && draft.tasks > kMostOwnPlaces) draft.bid.array_tasks = draft.tasks;
   }
   if (!demand) return tl::unexpected(demand.error());
   request.demand = std::move(*demand);
@@ -285,7 +301,8 @@ Answer Admission::decide(Draft draft, Time now) {
     provisional.bid = draft.bid;
     provisional.texts = draft.texts;
   }
-  const bool per_task = draft.array && exchange.settings.arrays == ArrayFunding::kPerTask;
+  const bool per_task = draft.array && draft.bid.array_tasks == 0 &&
+                        exchange.settings.arrays == ArrayFunding::kPerTask;
   const auto is_funded = [](const Provisional::Task& task) { return task.funded; };
   const bool none_funded = std::none_of(group.tasks.begin(), group.tasks.end(), is_funded);
   const bool short_of_funds = !std::all_of(group.tasks.begin(), group.tasks.end(), is_funded);
@@ -314,6 +331,20 @@ Answer Admission::decide(Draft draft, Time now) {
   return accept(draft, std::move(provisional), now);
 }
 
+namespace {
+
+// The start of its last wave, where it has waves.
+Time last_start_of(const Terms& terms) {
+  return terms.block ? terms.promised_end - terms.block->cycle : terms.start;
+}
+
+std::string lanes_text(const Provisional& provisional) {
+  const auto& block = provisional.tasks.front().terms.block;
+  return block ? fmt::format(", {} at a time", block->lanes) : "";
+}
+
+}  // namespace
+
 // Without a deadline the cheapest start is taken, which may be days away.
 std::string Admission::why_late(const Draft& draft, Time starts, Time now) const {
   const MarketSettings& settings = site_.exchange_of(draft.bid.request).settings;
@@ -335,7 +366,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
     }
     ++funded;
     total += task.terms.price;
-    starts = std::max(starts, task.terms.start);
+    starts = std::max(starts, last_start_of(task.terms));
     ends = std::max(ends, task.terms.promised_end);
   }
   const std::string& account = draft.bid.account;
@@ -367,11 +398,11 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   if (funded > 0) {
     const std::uint32_t tasks = draft.bid.array_tasks > 0 ? draft.tasks : funded;
     const std::string what = draft.array ? counted(tasks, "task") + " " : "";
-    answer.text =
-        fmt::format("{}accepted for {} {} ({}), starts by {}, done by {}{}; {} left to spend", what,
-                    enough_text(total), site_.config.currency, account,
-                    format_time_short(starts, now), format_time_short(ends, now),
-                    why_late(draft, starts, now), there_is_text(site_.accounts.available(account)));
+    answer.text = fmt::format(
+        "{}accepted for {} {} ({}){}, starts by {}, done by {}{}; {} left to spend", what,
+        enough_text(total), site_.config.currency, account, lanes_text(provisional),
+        format_time_short(starts, now), format_time_short(ends, now), why_late(draft, starts, now),
+        there_is_text(site_.accounts.available(account)));
     if (draft.row)
       answer.text = fmt::format(
           "accepted for {} {} ({}), {}, done by {}{}", enough_text(total), site_.config.currency,
@@ -385,8 +416,10 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';
-    answer.text +=
-        waiting_text(draft, provisional.tasks.size() - funded, waiting, available - total);
+    answer.text += waiting_text(
+        draft,
+        provisional.tasks.front().terms.block ? draft.tasks : provisional.tasks.size() - funded,
+        waiting, available - total);
   }
   const bool quiet = site_.config.quiet == Quiet::kAccepted && all_funded;
   answer.text = quiet ? "" : prefixed(answer.text);

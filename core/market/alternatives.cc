@@ -13,7 +13,9 @@ namespace {
 std::string no_place_text(bool for_sale, bool capped, std::uint32_t placed, std::uint32_t tasks) {
   std::string text = !for_sale ? "nothing is for sale in the job's window"
                                : "no nodes are free long enough in the job's window";
-  if (tasks > 1) text += fmt::format(" for more than {} of {} tasks", placed, tasks);
+  const bool is_block = tasks > kMostOwnPlaces;
+  if (is_block) text += fmt::format(" for {} tasks", tasks);
+  if (tasks > 1 && !is_block) text += fmt::format(" for more than {} of {} tasks", placed, tasks);
   if (capped) text += " (only the best starts were tried)";
   return text + ".";
 }

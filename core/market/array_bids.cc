@@ -15,15 +15,13 @@
 namespace market {
 namespace {
 
-std::uint32_t waiting_of(const ArrayBid& array) {
-  return array.tasks - std::min(array.tasks, array.parted + array.lost);
-}
-
 // No lot comes up for what its owner's own limit keeps back: it would keep others from what is free.
 std::uint32_t may_start(const ArrayBid& array) {
   const std::uint32_t room = array.limit - std::min(array.limit, array.running);
-  return array.limit == 0 ? waiting_of(array) : std::min(waiting_of(array), room);
+  return array.limit == 0 ? array.waiting() : std::min(array.waiting(), room);
 }
+
+}  // namespace
 
 bool has_run(const market_job_t& seen) {
   const bool may_be_waiting =
@@ -31,8 +29,6 @@ bool has_run(const market_job_t& seen) {
   if (seen.start == 0 || seen.state == MARKET_JOB_PENDING) return false;
   return !may_be_waiting || seen.end > seen.start;
 }
-
-}  // namespace
 
 Money ArrayBids::part_of(Money budget, std::uint32_t tasks, std::uint32_t parted) {
   return left_of(budget, tasks, parted) - left_of(budget, tasks, parted + 1);
@@ -58,6 +54,8 @@ Job* ArrayBids::array_of(const market_job_t& seen) const {
 }
 
 void ArrayBids::begin(Job& job, const market_job_t& seen, const Note* note) {
+  if (job.agreed.terms.block || (note != nullptr && !note->block.empty()))
+    return begin_block(job, seen, note);
   const std::uint32_t pending = std::max<std::uint32_t>(1, seen.array_tasks_pending);
   ArrayBid array;
   array.tasks = std::max(note != nullptr ? note->array_tasks : job.agreed.bid.array_tasks, pending);
@@ -95,6 +93,7 @@ void ArrayBids::note_first_start(Job& job, Time start, Time now) {
   if (job.array->first_start != 0) return;
   job.array->first_start = start != 0 ? start : now;
   job.due.note = true;
+  if (block_of(job) != nullptr) return;
   for (Job& other : site_.jobs.awake()) {
     if (!other.part || other.part->array != job.id) continue;
     other.part->first_start = job.array->first_start;
@@ -105,6 +104,7 @@ void ArrayBids::note_first_start(Job& job, Time start, Time now) {
 // Taken out of the record with no record of their own, which Slurm tells nobody: their parts, the last ones, stay
 // in the price and the lien.
 void ArrayBids::lose(Job& job, std::uint32_t tasks, Time now) {
+  if (block_of(job) != nullptr) return give_back(job, tasks, false, now);
   ArrayBid& array = *job.array;
   const bool counts = array.first_start != 0 && job.phase == Phase::kConfirmed;
   if (!counts || takes_grace(job, array.first_start, job.id, now))
@@ -156,19 +156,23 @@ void ArrayBids::become_task(Job& job, const market_job_t& seen, Time now) {
 
 void ArrayBids::see(Job& job, const market_job_t& seen, Time now) {
   ArrayBid& array = *job.array;
+  const bool is_block = block_of(job) != nullptr;
   if (seen.array_tasks_pending == 0) {
     const bool is_whole =
-        waiting_of(array) != 1 && !has_run(seen) && seen.state != MARKET_JOB_PENDING;
+        (is_block || array.waiting() != 1) && !has_run(seen) && seen.state != MARKET_JOB_PENDING;
     if (is_whole) return;  // cancelled as it was
     if (has_run(seen)) note_first_start(job, seen.start, now);
-    const std::uint32_t others = waiting_of(array) - std::min(1u, waiting_of(array));
+    const std::uint32_t others = array.waiting() - std::min(1u, array.waiting());
     if (site_.in_pass) {
       if (others > 0) lose(job, others, now);
     } else if (others > 0) {  // they may have started: their own records tell, in the next pass
-      if (array.first_start != 0) gone_.insert_or_assign(job.id, Gone{job, others});
-      part_with(job, others, array.first_start == 0);
+      if (array.first_start != 0 || is_block) gone_.insert_or_assign(job.id, Gone{job, others});
+      if (is_block)
+        move_tasks(job, others, false);
+      else
+        part_with(job, others, array.first_start == 0);
     }
-    return become_task(job, seen, now);
+    return is_block ? become_block_task(job, seen, now) : become_task(job, seen, now);
   }
   array.told = seen.array_tasks_pending;
   array.running = seen.array_running;
@@ -187,7 +191,12 @@ void ArrayBids::end(Job& job, const market_job_t& ended, Time now) {
   see(job, ended, now);
   if (!job.array) return;
   const ArrayBid& array = *job.array;
-  const std::uint32_t started = waiting_of(array) - std::min(waiting_of(array), array.told);
+  const std::uint32_t started = array.waiting() - std::min(array.waiting(), array.told);
+  if (block_of(job) != nullptr) {
+    if (started == 0) return;
+    gone_.insert_or_assign(job.id, Gone{job, started});
+    return move_tasks(job, started, false);
+  }
   if (started > 0 && job.phase == Phase::kConfirmed) {
     job.agreed.terms.price = left_of(array.budget, array.tasks, array.parted + started);
     site_.set_lien(job, job.agreed.terms.price);
@@ -196,6 +205,7 @@ void ArrayBids::end(Job& job, const market_job_t& ended, Time now) {
 }
 
 Note ArrayBids::take_part(const Note& array_note, const market_job_t& seen, Time now) {
+  if (!array_note.block.empty()) return take_block_part(array_note, seen, now);
   Note note = array_note;
   note.array_tasks = note.array_returned = note.array_limit = 0;
   note.array_budget.clear();
@@ -246,6 +256,11 @@ void ArrayBids::join(Job& job, const Note& note) const {
 void ArrayBids::charge_gone(Time now) {
   for (const auto& [id, gone] : std::exchange(gone_, {})) {
     const ArrayBid& array = *gone.record.array;
+    if (block_of(gone.record) != nullptr) {
+      if (auto rest = site_.resales.tasks_of(gone.record, gone.missing, now))
+        site_.resales.offer(std::move(*rest), nullptr, now);
+      continue;
+    }
     if (gone.missing == 0 || takes_grace(gone.record, array.first_start, id, now)) continue;
     const Money owed = left_of(array.budget, array.tasks, array.parted) -
                        left_of(array.budget, array.tasks, array.parted + gone.missing);
@@ -264,9 +279,15 @@ void ArrayBids::find_lost(Time now) {
       set_limit_back(job.id, array);
       continue;
     }
-    const std::uint32_t waiting = waiting_of(array);
+    const std::uint32_t waiting = array.waiting();
     if (waiting > array.told) lose(job, waiting - array.told, now);
-    if (waiting < array.told) {
+    if (waiting < array.told && block_of(job) != nullptr) {
+      site_.exchange_of(job).unplace(job, now);  // and is planned again, for all that wait
+      site_.exchange_of(job).unreserve(job);
+      array.parted = array.tasks - std::min(array.tasks, array.told);
+      array.returned = std::min(array.returned, array.parted);
+      owe_waiting(job);
+    } else if (waiting < array.told) {
       array.lost -= std::min(array.lost, array.told - waiting);
       array.parted = array.tasks - std::min(array.tasks, array.told + array.lost);
       part_with(job, 0, false);
@@ -274,15 +295,21 @@ void ArrayBids::find_lost(Time now) {
     waiting_tasks_ += array.told;
     array.split = 0;
   }
+  run_ends_.clear();
   for (const Job& job : site_.jobs.awake()) {
-    if (!job.part || job.phase != Phase::kConfirmed || !job.seen.ready) continue;
-    Job* array = site_.jobs.find(job.part->array);
-    if (array != nullptr && array->array) ++array->array->split;
+    if (!job.part) continue;
+    const bool runs = job.phase == Phase::kRunning;
+    const bool waits = job.phase == Phase::kConfirmed && job.seen.ready;
+    Job* array = runs || waits ? site_.jobs.find(job.part->array) : nullptr;
+    if (array == nullptr || !array->array) continue;
+    const bool runs_beside = runs && job.restart > 0 && block_of(*array) != nullptr;
+    if (waits || runs_beside) ++array->array->split;
+    if (runs && !runs_beside) run_ends_[array->id].push_back(job.run.end);
   }
 }
 
 bool ArrayBids::owes_unstarted(const Job& job, const market_job_t& ended, Time now) {
-  if (ended.by_operator) return false;
+  if (ended.by_operator || !job.agreed.terms.auctioned()) return false;
   const bool has_started = job.array ? job.array->first_start != 0 : job.part && job.part->owed;
   if (!has_started) return false;
   const std::uint32_t number = job.array ? job.id : job.part->array;
@@ -331,6 +358,10 @@ void Planner::give_array_orders(Job& job, const market_job_t& seen) {
   const bool is_drawn = exchange.draws_tasks() && !exchange.settings.observes() &&
                         site_.trades(job.agreed.bid.request.partition);
   if (!is_drawn) limit = array.limit;
+  if (const ArrayBlock* block = block_of(job)) {
+    limit = block->lanes + array.split;
+    if (array.limit != 0) limit = std::min(limit, array.limit);
+  }
   if (limit == 0 && is_drawn) {
     if (seen.held && !turn.kept_back) return;  // its owner's hold
     job.due.note |= !std::exchange(turn.kept_back, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Arrays that are one bid (--array-budget): Slurm's record of the tasks that wait is one job of the market with
-// one lien, and is never split. Each task that starts, or is taken out, becomes a job of its own with its exact
-// part of the budget; what is set aside moves from the one to the other.
+// Arrays that are one bid (--array-budget, or with posted prices a block): Slurm's record of the tasks that wait is one
+// job of the market with one lien, and is never split. Each task that starts, or is taken out, becomes a job of its own
+// with its exact part of the budget or price; what is set aside moves from the one to the other.
 #pragma once
 
 #include <map>
@@ -14,6 +14,9 @@
 namespace market {
 
 struct Site;
+
+/// Whether a record is of a task that has run, whatever became of it.
+bool has_run(const market_job_t& seen);
 
 class ArrayBids {
  public:
@@ -53,6 +56,11 @@ class ArrayBids {
   std::uint32_t lower_limit(const market_job_t& ended);
   /// A record that has become its last task gets its owner's limit back. Only in a pass.
   void set_limit_back(Job& job);
+  /// Of a block so much of the place that its waiting tasks need: what early ends and tasks that were taken out left over
+  /// is given back, and what Slurm took longer is added. Only in a pass.
+  void fit_block(Job& job, Time now);
+  /// The tasks that wait are all that the block is sold to from now on: their numbers begin anew.
+  static void count_anew(Job& job);
   /// Tasks that will become jobs of their own.
   std::size_t waiting_tasks() const { return waiting_tasks_; }
 
@@ -62,6 +70,13 @@ class ArrayBids {
   void lose(Job& array, std::uint32_t tasks, Time now);
   void charge_lost(Job& array, Time now);
   void charge_gone(Time now);
+  void begin_block(Job& job, const market_job_t& seen, const Note* note);
+  Note take_block_part(const Note& array_note, const market_job_t& seen, Time now);
+  void give_back(Job& array, std::uint32_t tasks, bool is_free, Time now);
+  void move_tasks(Job& array, std::uint32_t tasks, bool returned);
+  void owe_waiting(Job& array);
+  void become_block_task(Job& job, const market_job_t& seen, Time now);
+  Time block_needed_until(const Job& job, Time now) const;
   ledger::Segment lost_segment(const Job& array, const char* suffix, std::uint32_t tasks,
                                Money owed, Time now) const;
   void set_limit_back(std::uint32_t id, ArrayBid& ended);
@@ -79,8 +94,9 @@ class ArrayBids {
     std::uint32_t missing = 0;
   };
   Site& site_;
-  std::map<std::uint32_t, Gone> gone_;     // by array, since the last pass
-  std::map<std::uint32_t, Grace> graces_;  // by user, the last one he took
+  std::map<std::uint32_t, Gone> gone_;                   // by array, since the last pass
+  std::map<std::uint32_t, Grace> graces_;                // by user, the last one he took
+  std::map<std::uint32_t, std::vector<Time>> run_ends_;  // of tasks of blocks, by array
   std::size_t waiting_tasks_ = 0;
 };
 

@@ -121,8 +121,7 @@ void Confirmation::drop_provisional(const std::string& token) {
     if (!task.funded) continue;
     site_.cluster.bookings().cancel(booking_key(token, i));
     if (!task.terms.auctioned() && site_.trades(provisional.bid.request.partition))
-      site_.exchange_of(provisional.bid.request)
-          .release(provisional.bid.request, task.terms.start, task.terms.start);
+      site_.exchange_of(provisional.bid.request).release_terms(provisional.bid.request, task.terms);
     site_.accounts.give_back(provisional.bid.account, task.terms.price);
   }
   if (!provisional.texts.quote.empty())

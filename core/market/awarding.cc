@@ -199,7 +199,8 @@ bool Planner::sells_nodes(const Request& request, const market_change_t& change)
 
 market_verdict Planner::keep_back(Job& job, const market_change_t& change, std::string& text) {
   AuctionTurn& turn = job.auction;
-  if (job.phase != Phase::kConfirmed || !(job.array || sells_nodes(job.agreed.bid.request, change)))
+  const bool is_drawn = job.array && block_of(job) == nullptr;
+  if (job.phase != Phase::kConfirmed || !(is_drawn || sells_nodes(job.agreed.bid.request, change)))
     return MARKET_ACCEPTED;
   const bool taken_over = change.hold && change.is_held && turn.kept_back;
   if (!taken_over && !starts_by(change)) return MARKET_ACCEPTED;
@@ -216,8 +217,9 @@ market_verdict Planner::keep_back_unseen(const market_change_t& change) {
   const auto found = site_.jobs.provisionals().find(note->token);
   if (found == site_.jobs.provisionals().end()) return MARKET_NO_BID;
   Provisional& provisional = found->second;
-  if (provisional.bid.array_tasks == 0 && !sells_nodes(provisional.bid.request, change))
-    return MARKET_NO_BID;
+  const Request& request = provisional.bid.request;
+  const bool is_drawn = provisional.bid.array_tasks > 0 && site_.exchange_of(request).draws_tasks();
+  if (!is_drawn && !sells_nodes(request, change)) return MARKET_NO_BID;
   provisional.comes_held = true;
   provisional.user_held = false;
   return MARKET_WAITING;

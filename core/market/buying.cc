@@ -14,9 +14,13 @@ bool buy_again(Site& site, Job& job, const Request& request, Time keep_start, Ti
   site.exchange_of(job).unreserve(job);
   job.agreed.bid.request = request;
   fit_budget(job.agreed.bid);
-  const bool has_bought = site.exchange_of(job).buy_again(job, keep_start, now);
+  Exchange& exchange = site.exchange_of(job);
+  const bool is_sold_here = block_of(job) == nullptr || exchange.sells_blocks();
+  if (!is_sold_here) exchange.hold(job, Cause::kResources, job.agreed.terms.price, now);
+  const bool has_bought = is_sold_here && exchange.buy_again(job, keep_start, now);
   if (auto rest = std::exchange(job.agreed.given_back, std::nullopt)) {
-    const bool is_sold = has_bought && !job.agreed.terms.auctioned();
+    // Of a block each task that starts is a purchase.
+    const bool is_sold = has_bought && !job.agreed.terms.auctioned() && block_of(job) == nullptr;
     site.resales.offer(std::move(*rest), is_sold ? &job : nullptr, now);
   }
   return has_bought;
@@ -35,8 +39,8 @@ bool is_cut(const Site& site, const Job& job, const Request& request, Time now) 
       site.resales.above_floor(sold, job.agreed.terms.price, sold.duration) == Money();
   return owes_the_rest && exchange.settings.charge_basis == ChargeBasis::kResale &&
          exchange.promises() && !job.agreed.terms.auctioned() && !job.agreed.terms.ex_post &&
-         job.phase == Phase::kConfirmed && job.place.booked && request.duration < sold.duration &&
-         request.partition == sold.partition &&
+         block_of(job) == nullptr && job.phase == Phase::kConfirmed && job.place.booked &&
+         request.duration < sold.duration && request.partition == sold.partition &&
          exchange.qos_factor(request.qos) == exchange.qos_factor(sold.qos) &&
          request.demand.tres == sold.demand.tres && same_place &&
          request.earliest <= job.agreed.terms.start;
@@ -89,19 +93,22 @@ bool move_at_told_price(Site& site, Job& job, const Request& request, Time now) 
   }
   site.exchange_of(job).unplace(job, now);
   site.exchange_of(job).unreserve(job);
-  job.agreed.terms.promised_end += request.duration - job.agreed.bid.request.duration;
+  Exchange& exchange = site.exchange_of(request);
+  const MarketSettings& settings = exchange.settings;
+  const Time before = place_length(job, settings.start_slack);
   job.agreed.bid.request = request;
-  Exchange& exchange = site.exchange_of(job);
+  if (job.agreed.terms.block)
+    job.agreed.terms.block->cycle = cycle_of(request.duration, settings.start_slack, settings.slot);
+  const Time length = place_length(job, settings.start_slack);
+  job.agreed.terms.promised_end += length - before;
   const Time from = std::max(now, request.earliest);
-  const std::string own = booking_key(job);
   std::optional<Choice> choice;
   const StartSpans closed = site.closed_by_sisters(job);
   if (job.agreed.terms.start >= from)
-    choice =
-        site.earliest_place(request, job.agreed.terms.start, job.agreed.terms.start, own, &closed);
+    choice = site.earliest_place(job, job.agreed.terms.start, job.agreed.terms.start, &closed);
   if (!choice) {
-    const Time last = std::max(from, request.deadline - request.duration);
-    choice = site.earliest_place(request, from, last, own, &closed);
+    const Time last = std::max(from, request.deadline - (length - settings.start_slack));
+    choice = site.earliest_place(job, from, last, &closed);
   }
   if (!choice) {
     exchange.hold(job, Cause::kResources, job.agreed.terms.price, now);
@@ -122,6 +129,11 @@ void replan_missed(Site& site, Job& job, Time from, Time now) {
   request.earliest = from;
   if (job.seen.deadline == 0 && job.agreed.bid.worth.work == 0)
     request.deadline = std::max(request.deadline, site.window_end(request, 0, now));
+  if (block_of(job) != nullptr) {  // its tasks may have missed cheap and dear hours alike
+    job.agreed.told = false;
+    buy_again(site, job, request, 0, now);
+    return;
+  }
   Wish wish;
   wish.prefer = Prefer::kEarliest;
   wish.limit = job.agreed.terms.price;

@@ -107,6 +107,11 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
     return fmt::format("job {} {} [{}]", job.id, explain(site_, job, now, code), code);
   }
   if (job.agreed.bid.malleable && resizes(change)) return resize_refusal(job.id);
+  if (block_of(job) != nullptr && change.partition != nullptr &&
+      !site_.exchange_of(std::string_view(change.partition)).sells_blocks())
+    return fmt::format(
+        "job {} is an array that was sold as one, which the market of partition {} does not do",
+        job.id, printable(change.partition));
   const bool longer = change.time_limit_min != 0 && static_cast<Time>(change.time_limit_min) * 60 >
                                                         job.agreed.bid.request.duration;
   if (job.component && job.phase != Phase::kRunning && changes_what_was_sold(change, job))
@@ -138,8 +143,13 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   }
   if (!job.seen.owner_changed &&
       !job.agreed.terms.auctioned()) {  // an operator's change costs its owner nothing
-    const Time last = request.deadline - request.duration;
-    if (site_.earliest_place(request, request.earliest, last, booking_key(job)))
+    const MarketSettings& settings = exchange.settings;
+    Job moved = job;
+    moved.agreed.bid.request = request;
+    if (auto& block = moved.agreed.terms.block)
+      block->cycle = cycle_of(request.duration, settings.start_slack, settings.slot);
+    const Time length = place_length(moved, settings.start_slack) - settings.start_slack;
+    if (site_.earliest_place(moved, request.earliest, request.deadline - length))
       return std::nullopt;
     return std::string("no nodes are free long enough in the window the job would have");
   }
@@ -148,12 +158,23 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
   return site_.exchange_of(request).refusal_of_change(job, bid, now);
 }
 
+namespace {
+
+// What a budget for one must cover.
+Money price_of_one(const Job& job) {
+  return block_of(job) != nullptr ? dearest_of(block_of(job)->prices) : job.agreed.terms.price;
+}
+
+}  // namespace
+
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const BidTexts& typed,
                                             Time now) {
   if (job.run.unbilled) return fmt::format("job {} runs unbilled", job.id);
   if (job.agreed.reserved) return fmt::format("job {} is a reservation and stays as it is", job.id);
-  if (job.array || job.part)
+  const bool is_one_budget =
+      (job.array && block_of(job) == nullptr) || (job.part && job.agreed.terms.auctioned());
+  if (is_one_budget)
     return fmt::format("job {} is of an array with one budget, which stays as it was told", job.id);
   if (job.component)
     return fmt::format(
@@ -176,7 +197,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   fit_budget(bid);
   if (job.phase != Phase::kWaiting) {
     const bool keeps = is_affordable(bid, job.agreed.bid_made,
-                                     Choice{job.agreed.terms.start, job.agreed.terms.price, {}},
+                                     Choice{job.agreed.terms.start, price_of_one(job), {}},
                                      site_.exchange_of(job).settings.start_slack);
     if (!keeps) {
       return fmt::format(

@@ -64,6 +64,10 @@ std::string Confirmation::note_of(const Job& job) const {
     note.array_limit = job.array->limit;
     note.array_start = job.array->first_start;
   }
+  if (const ArrayBlock* block = block_of(job)) {
+    note.array_parted = job.array->parted;
+    note.block = block_text(*block, job.place.first_task, job.place.until);
+  }
   if (job.part) note.part_of = job.part->array;
   if (job.part) note.array_start = job.part->first_start;
   note.part_owed = job.part && job.part->owed;
@@ -216,6 +220,11 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
     return;
   }
   if (job.agreed.bid.pot.empty()) site_.set_lien(job, job.agreed.terms.price);
+  if (block_of(job) != nullptr) {
+    job.place.bound = or_empty(seen.resv_name) == reservation_name(job);
+    job.place.bound_at = now;
+    job.place.reserved_until = job.place.until;
+  }
   // Placed when all jobs have been seen: what runs comes first.
   if (seen.state == MARKET_JOB_PENDING && !note.settled && !job.agreed.terms.auctioned())
     job.place.adopt_seats = note.seats;
@@ -238,6 +247,10 @@ void Confirmation::place_adopted(Time now) {
       without.push_back(job);
       continue;
     }
+    if (block_of(*job) != nullptr && job->place.until > now) {
+      site_.exchange_of(*job).place_block(*job, std::move(*placement), job->place.until);
+      continue;
+    }
     const Time start =
         job->agreed.reserved ? job->agreed.terms.start : std::max(now, job->agreed.terms.start);
     site_.exchange_of(*job).place(*job,
@@ -245,8 +258,10 @@ void Confirmation::place_adopted(Time now) {
   }
   for (Job* job : without) {
     if (job->component) continue;  // it gets a place together with the others
+    if (block_of(*job) != nullptr)
+      site_.exchange_of(*job).unreserve(*job);  // it is of another place
     const Time start = std::max(now, job->agreed.terms.start);
-    auto choice = site_.earliest_place(job->agreed.bid.request, start, start, booking_key(*job));
+    auto choice = site_.earliest_place(*job, start, start);
     if (choice) site_.exchange_of(*job).place(*job, std::move(*choice));
     job->due.note = true;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/market/auction_exchange.h"
 #include "core/market/posted_exchange.h"
@@ -77,12 +78,18 @@ void Exchange::take_back(Group& group, const Request& request, const std::string
     placed.funded = false;
     if (placed.terms.auctioned()) continue;
     site_.cluster.bookings().cancel(booking_key(token, task));
-    release(request, placed.terms.start, placed.terms.start);
+    release_terms(request, placed.terms);
   }
 }
 
 void Exchange::place(Job& job, Choice choice) {
   job.agreed.terms.start = choice.start;
+  if (const ArrayBlock* block = block_of(job)) {
+    const std::uint32_t waves = waves_of(job.array->waiting(), block->lanes);
+    job.place.first_task = job.array->started();
+    return place_block(job, std::move(choice.placement),
+                       choice.start + static_cast<Time>(waves) * block->cycle);
+  }
   job.place.placement = choice.placement;
   site_.cluster.bookings().book(
       booking_key(job), std::move(choice.placement), choice.start,
@@ -92,11 +99,26 @@ void Exchange::place(Job& job, Choice choice) {
   job.place.reserve_failures = 0;
 }
 
+void Exchange::place_block(Job& job, Placement placement, Time until) {
+  job.place.placement = placement;
+  job.place.until = until;
+  site_.cluster.bookings().book(booking_key(job), std::move(placement), job.agreed.terms.start,
+                                until);
+  if (site_.trades(job.agreed.bid.request.partition))
+    promise_tasks(job.agreed.bid.request, waiting_tasks_of(job));
+  job.place.booked = true;
+  job.place.reserve_failures = 0;
+}
+
 void Exchange::unplace(Job& job, Time from) {
   if (!job.place.booked) return;
-  if (site_.trades(
-          job.agreed.bid.request.partition)) {  // else its market was dropped, and what it had sold
-    release(job.agreed.bid.request, job.agreed.terms.start, std::max(from, job.agreed.terms.start));
+  const Request& request = job.agreed.bid.request;
+  const bool is_sold =
+      site_.trades(request.partition);  // else its market was dropped with all of it
+  if (is_sold && block_of(job) != nullptr) {
+    release_tasks(request, waiting_tasks_of(job), from);
+  } else if (is_sold) {
+    release(request, job.agreed.terms.start, std::max(from, job.agreed.terms.start));
   }
   site_.cluster.bookings().cancel(booking_key(job));
   job.place.placement.clear();
@@ -132,6 +154,44 @@ void Exchange::promise(const Request& request, Time start) {
 void Exchange::release(const Request& request, Time start, Time from) {
   take_from(request, start, from);
   journal.add({request, start, from});
+}
+
+namespace {
+
+// The request of all tasks of a wave. Waves are many and mostly alike: it is made anew only for another number.
+class WaveRequest {
+ public:
+  explicit WaveRequest(const Request& task) : task_(task), wave_(task) {}
+  const Request& of(std::uint32_t tasks) {
+    if (std::exchange(tasks_, tasks) == tasks) return wave_;
+    wave_.demand.tres = task_.demand.tres;
+    for (auto& [name, amount] : wave_.demand.tres) amount *= tasks;
+    return wave_;
+  }
+
+ private:
+  const Request& task_;
+  Request wave_;
+  std::uint32_t tasks_ = 1;
+};
+
+}  // namespace
+
+void Exchange::promise_tasks(const Request& request, const BlockTasks& tasks) {
+  WaveRequest wave(request);
+  each_wave(tasks, [&](Time start, std::uint32_t count) { promise(wave.of(count), start); });
+}
+
+void Exchange::release_tasks(const Request& request, const BlockTasks& tasks, Time from) {
+  WaveRequest wave(request);
+  each_wave(tasks, [&](Time start, std::uint32_t count) {
+    release(wave.of(count), start, std::max(from, start));
+  });
+}
+
+void Exchange::release_terms(const Request& request, const Terms& terms) {
+  if (!terms.block) return release(request, terms.start, terms.start);
+  release_tasks(request, all_tasks_of(*terms.block, terms.start), terms.start);
 }
 
 double Exchange::billing_of(const Tres& tres) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/market/array_block.h"
 #include "core/market/menus.h"
 #include "core/market/offer.h"
 #include "core/market/sale.h"
@@ -74,6 +75,11 @@ class Exchange {
   SalesJournal journal;
   void promise(const Request& request, Time start);
   void release(const Request& request, Time start, Time from);
+  /// As promise() and release(), of all these tasks, each at the start of its wave.
+  void promise_tasks(const Request& request, const BlockTasks& tasks);
+  void release_tasks(const Request& request, const BlockTasks& tasks, Time from);
+  /// What was promised with these terms is not sold after all.
+  void release_terms(const Request& request, const Terms& terms);
   /// Starts that were priced so far: a measure of work.
   virtual std::uint64_t priced() const { return 0; }
 
@@ -118,6 +124,8 @@ class Exchange {
   virtual bool takes_rates() const { return false; }
   /// Whether a bid may say what its job gains from shares (--utility).
   virtual bool takes_utilities() const { return false; }
+  /// Whether an array of many tasks is sold as one place, a block.
+  virtual bool sells_blocks() const { return false; }
   /// Whether an array can be one bid (--array-budget).
   virtual bool draws_tasks() const { return false; }
   /// Whether a deadline is a service level: a run that misses it owes nothing.
@@ -171,6 +179,8 @@ class Exchange {
 
   /// Place and promise go together, and come back together.
   void place(Job& job, Choice choice);
+  /// The place of an array's record from its planned start on, which may lie behind, until `until`.
+  void place_block(Job& job, Placement placement, Time until);
   void unplace(Job& job, Time from);
   void unreserve(Job& job);
   /// The job waits: no place, no lien.

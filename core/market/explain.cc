@@ -190,6 +190,17 @@ std::string explain_planned(const Job& job, const std::string& cores, Time now, 
       cores, job.agreed.bid.request.demand.shape.cpus == 1 ? "s" : "");
 }
 
+// Of an array that has one place for all of its tasks.
+std::string explain_block(const Job& job, Time now, std::string& code) {
+  code = "PLANNED";
+  const Time start = job.agreed.terms.start;
+  const std::string since =
+      start <= now ? "" : fmt::format(" from {} on", format_time_short(start, now));
+  return fmt::format("has a place for {} at a time{}, of which {} wait; promised to be done by {}",
+                     counted(block_of(job)->lanes, "task"), since, job.array->waiting(),
+                     format_time_short(job.agreed.terms.promised_end, now));
+}
+
 }  // namespace
 
 // What squeue and exporters show of a job that the market holds: one of four codes, since everybody
@@ -322,6 +333,7 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
         "charged by the rule for late jobs",
         cores, format_time_short(job.agreed.terms.start, now));
   }
+  if (block_of(job) != nullptr) return explain_block(job, now, code);
   return explain_planned(job, cores, now, code);
 }
 

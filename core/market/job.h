@@ -2,12 +2,14 @@
 // What the façade remembers of one job between calls.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/ledger/ledger.h"
 #include "core/market/node_wish.h"
@@ -20,11 +22,26 @@ namespace market {
 
 inline constexpr Time kRetry = 60;  ///< seconds between two attempts that nothing new speaks for
 
-/// An array that is one bid (--array-budget): its job is Slurm's record of the tasks that did not start,
-/// with what is left of the budget as its lien. Each task that starts or is taken out becomes a job of its
-/// own with its part (array_bids.h).
+/// What so many tasks that start one after the other owe together; in equal parts, to a micro-credit.
+struct TasksPrice {
+  std::uint32_t tasks = 0;
+  Money total;
+  bool operator==(const TasksPrice&) const = default;
+};
+
+/// A place for an array of tasks with posted prices: `lanes` of them run at a time, wave after wave
+/// (array_block.h).
+struct ArrayBlock {
+  std::uint32_t lanes = 0;
+  Time cycle = 0;                  ///< seconds from one wave to the next
+  std::vector<TasksPrice> prices;  ///< of its tasks, in the order in which they start
+};
+
+/// An array that is one bid (--array-budget, or more tasks than get places of their own): its job is
+/// Slurm's record of the tasks that did not start, with what is left of the budget or price as its lien.
+/// Each task that starts or is taken out becomes a job of its own with its part (array_bids.h).
 struct ArrayBid {
-  Money budget;                        ///< for all of `tasks`
+  Money budget;                        ///< for all of `tasks`; of a block its prices tell
   std::uint32_t tasks = 0;             ///< at its submission
   std::uint32_t parted = 0;            ///< that have got their part, or gave it back
   std::uint32_t returned = 0;          ///< of those, that were taken back before the first start
@@ -36,6 +53,11 @@ struct ArrayBid {
   std::optional<std::uint32_t> dial;   ///< the limit that Slurm was told last
   std::optional<std::uint32_t> heard;  ///< its owner is just changing his own to this
   Time first_start = 0;                ///< 0: none yet
+
+  /// Tasks that have got their part and did not give it back; of a block it counts prices from here.
+  std::uint32_t started() const { return parted - returned; }
+  /// Tasks that wait, as the market knows.
+  std::uint32_t waiting() const { return tasks - std::min(tasks, parted + lost); }
 };
 
 /// What makes a job a task of such an array.
@@ -59,6 +81,8 @@ struct Terms {
   std::string markup{};
   Time accepted = 0;  ///< its user has so long from here to think better of it
   Time bought = 0;    ///< this place; later than `accepted` when its user changed the job
+  std::optional<ArrayBlock>
+      block{};  ///< of an array's record; `price` is what its waiting tasks owe
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }
@@ -161,8 +185,10 @@ struct Place {
   bool reserved = false;  ///< Slurm holds a reservation for this run
   bool bound = false;     ///< told to run inside it, or runs inside it
   Time reserved_until = 0, bound_at = 0;
-  bool retime = false;     ///< the next plan also moves the promise
-  bool missed = false;     ///< not ready at its start: the next plan asks for the price again
+  Time until = 0;                ///< of a block: when it ends, slack included
+  std::uint32_t first_task = 0;  ///< of a block: the task that is planned for its start
+  bool retime = false;           ///< the next plan also moves the promise
+  bool missed = false;           ///< not ready at its start: the next plan asks for the price again
   int start_failures = 0;  ///< planned starts at which Slurm did not start it, since its last run
   std::string start_failure;  ///< why, the last time
   int reserve_failures = 0;

@@ -290,8 +290,15 @@ std::set<std::uint32_t> JobBook::crowded_tasks() const {
   return crowded;
 }
 
+namespace {
+// Behind the prefix: of an array's record, which its last task shares its number with.
+constexpr char kBlockMark = 'a';
+}  // namespace
+
 std::string reservation_name(const Job& job) {
   if (job.agreed.reserved) return MARKET_PLACE_PREFIX + std::to_string(job.id);
+  if (block_of(job) != nullptr)
+    return std::string(MARKET_RESV_PREFIX) + kBlockMark + std::to_string(job.id) + "_0";
   return MARKET_RESV_PREFIX + std::to_string(job.id) + "_" + std::to_string(job.restart);
 }
 
@@ -301,6 +308,8 @@ std::optional<ReservedFor> reserved_for(std::string_view name) {
   const std::string_view prefix = found.by_name ? MARKET_PLACE_PREFIX : MARKET_RESV_PREFIX;
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
+  const bool is_block = !found.by_name && name.starts_with(kBlockMark);
+  if (is_block) name.remove_prefix(1);
   const char* end = name.data() + name.size();
   const auto first = std::from_chars(name.data(), end, found.job);
   if (first.ec != std::errc() || first.ptr == name.data()) return std::nullopt;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/market/array_block.h"
 #include "core/market/starts.h"
 #include "core/market/state.h"
 

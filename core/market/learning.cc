@@ -97,6 +97,11 @@ void Lessons::teach(Job& job, Time now) {
                  job.agreed.bid_made + static_cast<Time>(contract.shape->deadline(contract.type)));
     tell_shape(contract, record.bid);
   }
+  if (block_of(job) != nullptr) {
+    const std::uint32_t tasks = job.array->waiting();
+    for (auto& [name, amount] : record.bid.tres) amount *= tasks;
+    worth = money_of(worth.credits() * tasks);
+  }
   record.bid.value = without_qos(settings, job.agreed.bid.request, std::min(worth, most).credits());
   record.accepted = true;
   record.price = job.agreed.terms.price;
@@ -129,6 +134,7 @@ void Lessons::teach_refused(const Draft& draft, Money needed, Time now) {
 
 // Whoever takes a bid back before the start, or lets it lapse unready, wanted nothing.
 bool Lessons::taken_back(const Job& job, const market_job_t& ended) const {
+  if (block_of(job) != nullptr && job.array->started() > 0) return false;
   if (job.restart != 0 || (ended.start > 0 && ended.end > ended.start)) return false;
   return (ended.state == MARKET_JOB_CANCELLED && !ended.by_operator) ||
          (ended.state == MARKET_JOB_DEADLINE && !job.seen.ready);

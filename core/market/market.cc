@@ -185,7 +185,7 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
   std::vector<Stand> stands;
   for (const MarketSettings& settings : markets)
     stands.push_back({site_.cluster.capacity_under(settings), {}});
-  const auto add = [&](const Request& request, Time start) {
+  const auto add = [&](const Request& request, Time start, std::uint32_t tasks) {
     const auto market = std::find_if(
         markets.begin(), markets.end(),
         [&](const MarketSettings& settings) { return settings.trades(request.partition); });
@@ -193,23 +193,33 @@ std::vector<Stand> Market::stands_of(const std::vector<MarketSettings>& markets)
     Request sold;
     sold.partition = request.partition;
     sold.demand.tres = request.demand.tres;
+    for (auto& [name, amount] : sold.demand.tres) amount *= tasks;
     sold.earliest = request.earliest;
     sold.deadline = request.deadline;
     sold.duration = request.duration;
     stands[static_cast<std::size_t>(market - markets.begin())].sold.push_back(
         {std::move(sold), start, std::nullopt});
   };
+  const auto add_waves = [&](const Request& request, const BlockTasks& tasks) {
+    each_wave(tasks, [&](Time start, std::uint32_t count) { add(request, start, count); });
+  };
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.place.booked) add(job.agreed.bid.request, job.agreed.terms.start);
+    if (job.place.booked && block_of(job) != nullptr)
+      add_waves(job.agreed.bid.request, waiting_tasks_of(job));
+    else if (job.place.booked)
+      add(job.agreed.bid.request, job.agreed.terms.start, 1);
   }
   for (const auto& [token, provisional] : site_.jobs.provisionals()) {
     for (const Provisional::Task& task : provisional.tasks) {
-      if (task.funded && !task.claimed && !task.terms.auctioned())
-        add(provisional.bid.request, task.terms.start);
+      if (!task.funded || task.claimed || task.terms.auctioned()) continue;
+      if (task.terms.block)
+        add_waves(provisional.bid.request, all_tasks_of(*task.terms.block, task.terms.start));
+      else
+        add(provisional.bid.request, task.terms.start, 1);
     }
   }
   for (const auto& [key, quote] : site_.held_quotes.all()) {
-    if (quote.has_place) add(quote.request, quote.contract.start);
+    if (quote.has_place) add(quote.request, quote.contract.start, 1);
   }
   for (const auto& exchange : site_.exchanges) exchange->journal.begin();
   return stands;

@@ -179,10 +179,12 @@ std::string write_note(const Note& note) {
   if (!note.pot.empty()) inner.add("pot", note.pot);
   if (!note.utility.empty()) inner.add("utility", note.utility);
   if (note.array_tasks != 0) {
-    inner.add("array_budget", note.array_budget);
+    if (note.block.empty()) inner.add("array_budget", note.array_budget);
     inner.add_number("array_tasks", Time{note.array_tasks});
     if (note.array_returned != 0) inner.add_number("array_returned", Time{note.array_returned});
     if (note.array_lost != 0) inner.add_number("array_lost", Time{note.array_lost});
+    if (note.array_parted != 0) inner.add_number("array_parted", Time{note.array_parted});
+    if (!note.block.empty()) inner.add("block", note.block);
     if (note.array_limit != 0) inner.add_number("array_limit", Time{note.array_limit});
   }
   if (note.array_start != 0) inner.add_number("array_start", note.array_start);
@@ -271,6 +273,8 @@ std::optional<Note> read_note(std::string_view text) {
   note.array_tasks = static_cast<std::uint32_t>(time_of(inner, "array_tasks"));
   note.array_returned = static_cast<std::uint32_t>(time_of(inner, "array_returned"));
   note.array_lost = static_cast<std::uint32_t>(time_of(inner, "array_lost"));
+  note.array_parted = static_cast<std::uint32_t>(time_of(inner, "array_parted"));
+  note.block = text_of(inner, "block");
   note.array_limit = static_cast<std::uint32_t>(time_of(inner, "array_limit"));
   note.array_start = time_of(inner, "array_start");
   note.part_of = static_cast<std::uint32_t>(time_of(inner, "part_of"));

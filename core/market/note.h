@@ -62,8 +62,10 @@ struct Note {
   std::string array_budget;              ///< of an array that is one bid; `budget` of its tasks
   std::uint32_t array_tasks = 0, array_returned = 0, array_lost = 0;  ///< as in ArrayBid
   std::uint32_t array_limit = 0;
-  Time array_start = 0;       ///< first_start, of ArrayPart too
-  std::uint32_t part_of = 0;  ///< ArrayPart::array
+  std::uint32_t array_parted = 0;  ///< of a block
+  Time array_start = 0;            ///< first_start, of ArrayPart too
+  std::string block;               ///< of an array's record: block_text()
+  std::uint32_t part_of = 0;       ///< ArrayPart::array
   bool part_owed = false;
   bool has_level = false;            ///< its deadline is a service level
   Time accepted = 0, bought = 0;     ///< as in Terms; 0: in an auction

@@ -128,6 +128,8 @@ void Planner::give_note_order(Job& job, const market_job_t& seen) {
 
 void Planner::give_place_orders(Job& job, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
+  if (block_of(job) != nullptr) site_.arrays.fit_block(job, now);
+  if (!job.place.booked) return;
   if (!job.place.reserved && now >= job.place.retry_at &&
       job.agreed.terms.start - reservation_lead_of(job) <= now)
     reserve(job, now);
@@ -138,6 +140,7 @@ void Planner::give_place_orders(Job& job, Time now) {
     job.place.bound = true;
     job.place.bound_at = now;
   }
+  if (block_of(job) != nullptr) return;
   // Slurm took its time: what is left of the reservation must still hold the whole run.
   const Time needed = now + job.agreed.bid.request.duration + settings.start_slack / 2;
   if (needed > job.place.reserved_until) {
@@ -197,6 +200,7 @@ void Planner::reserve(Job& job, Time now) {
   order.start = std::max(now, job.agreed.terms.start);
   order.end = (runs ? job.run.end : order.start + job.agreed.bid.request.duration) +
               site_.exchange_of(job).settings.start_slack;
+  if (block_of(job) != nullptr) order.end = job.place.until;
   if (job.agreed.reserved) {  // whoever runs in it is told this end
     order.end = place_end(job);
     order.account = site_.orders.keep(job.agreed.reserved->accounts);
@@ -223,7 +227,9 @@ void Planner::check_reservations(const char* const* names, std::size_t count, Ti
                              site_.cluster.preempts_in(found->agreed.bid.request.partition);
     // After a restart too: jobs wait and run in it.
     const bool is_place = is_ours && of->by_name && found->phase == Phase::kConfirmed;
-    if (is_ours && (found->place.reserved || runs_inside || is_place)) {
+    // After a restart its tasks run in it.
+    const bool is_block = is_ours && block_of(*found) != nullptr && found->place.bound;
+    if (is_ours && (found->place.reserved || runs_inside || is_place || is_block)) {
       // Of a run that began before this start: it goes with the run.
       if (!found->place.reserved) site_.jobs.find(id)->place.reserved = true;
       present.insert(id);
@@ -364,6 +370,8 @@ Time Planner::patience(const Job& job) const {
 }
 
 void Planner::give_up_late_start(Job& job, Time now) {
+  // An array's record waits as long as some of its tasks run.
+  if (block_of(job) != nullptr && job.array->running > 0) job.place.bound_at = now;
   if (!job.place.bound ||
       now - std::max(job.agreed.terms.start, job.place.bound_at) < patience(job))
     return;

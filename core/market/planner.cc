@@ -153,6 +153,7 @@ void Planner::see(const market_job_t& told, Time now) {
   job->seen.pass = site_.pass_number;
   job->seen.at = now;
   if (job->array) site_.arrays.see(*job, seen, now);
+  see_limit_of_block(*job);
   if (job->array || job->part) {  // the limit of its array is the market's
     seen.array_throttle = 0;
     seen.array_full = false;

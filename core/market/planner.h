@@ -34,6 +34,8 @@ class Planner {
  private:
   void stretch_arrays(Time now);
   void see_throttle(Job& job, const market_job_t& seen);
+  void see_limit_of_block(const Job& job);
+  void narrow_blocks(Time now);
   std::uint32_t job_factor(const Job& job) const;
   void see(const market_job_t& job, Time now);
   void see_array(const market_job_t& seen, Time now);

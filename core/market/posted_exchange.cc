@@ -102,6 +102,7 @@ std::optional<Choice> PostedExchange::once_more(const Request& request, const Ch
 Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, Wish wish,
                                   Time now) {
   if (draft.row) return place_row(draft, token, now);
+  if (draft.bid.array_tasks > 0) return place_as_block(draft, token, wish, now);
   const Bid& bid = draft.bid;
   const Request& request = bid.request;
   const Money available = site_.accounts.available(bid.account);
@@ -150,8 +151,9 @@ Group PostedExchange::place_tasks(const Draft& draft, const std::string& token, 
 // The whole draft placed and taken back; nothing when it would be refused. So an alternative that
 // is offered is one that passes.
 std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wish, Time now) {
-  const bool must_pay = settings.no_funds == NoFunds::kRefuse &&
-                        !(draft.array && settings.arrays == ArrayFunding::kPerTask);
+  const bool per_task =
+      draft.array && draft.bid.array_tasks == 0 && settings.arrays == ArrayFunding::kPerTask;
+  const bool must_pay = settings.no_funds == NoFunds::kRefuse && !per_task;
   const Money available = site_.accounts.available(draft.bid.account);
   if (draft.tasks == 1) {
     const Found found = find(draft.bid.request, wish, now);
@@ -165,8 +167,11 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
   std::optional<Trial> trial;
   if (!group.missing && (!must_pay || group.total <= available)) {
     trial = Trial{group.dearest, 0, group.total};
-    for (const Provisional::Task& task : group.tasks)
-      trial->last_start = std::max(trial->last_start, task.terms.start);
+    for (const Provisional::Task& task : group.tasks) {
+      const auto& block = task.terms.block;
+      const Time last = block ? task.terms.promised_end - block->cycle : task.terms.start;
+      trial->last_start = std::max(trial->last_start, last);
+    }
   }
   take_back(group, draft.bid.request, token);
   return trial;
@@ -174,7 +179,8 @@ std::optional<Trial> PostedExchange::try_out(const Draft& draft, const Wish& wis
 
 // At the start that was promised if that can be had, else at the best one.
 bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
-  // Nothing here is sold to a record that stands for many tasks; a component buys with the others.
+  if (block_of(job) != nullptr) return buy_block_again(job, keep_start, now);
+  // Nothing here is sold to an array with one budget; a component buys with the others.
   if (job.array || job.component) {
     hold(job, Cause::kResources, job.agreed.terms.price, now);
     if (job.component) job.place.retry_at = 0;
@@ -252,8 +258,7 @@ void PostedExchange::keep_told(const Job& job, Found& found, Time now) const {
   if (!found.choice) {
     const Time from = std::max(now, request.earliest);
     const StartSpans closed = site_.closed_by_sisters(job);
-    found.choice = site_.earliest_place(request, from, request.deadline - request.duration,
-                                        booking_key(job), &closed);
+    found.choice = site_.earliest_place(job, from, request.deadline - request.duration, &closed);
     if (found.choice) found.choice->price = job.agreed.terms.price;
   }
   if (found.choice) found.choice->price = std::min(found.choice->price, job.agreed.terms.price);
@@ -261,6 +266,7 @@ void PostedExchange::keep_told(const Job& job, Found& found, Time now) const {
 
 std::optional<std::string> PostedExchange::refusal_of_change(const Job& job, const Bid& bid,
                                                              Time now) const {
+  if (block_of(job) != nullptr) return refusal_of_block(job, bid, now);
   const Request& request = bid.request;
   Wish wish = wish_for(bid, job.agreed.bid_made);
   wish.ignore = booking_key(job);

@@ -17,6 +17,8 @@ class PostedExchange final : public Exchange {
   void update(const Capacity& capacity, Time now) override { prices_->update(capacity, now); }
   void prepare() override { prices_->prepare(); }
   std::uint64_t priced() const override { return priced_; }
+  // A contract is for one completion.
+  bool sells_blocks() const override { return !prices_->rule().starts_with("contracts/"); }
 
   PriceList price_list(const Request& request, Time now) const override;
   std::vector<LearnedClass> learned_classes() const override { return prices_->learned_classes(); }
@@ -39,6 +41,23 @@ class PostedExchange final : public Exchange {
   std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
   Money owed_for_old(const Job& job, const Choice& choice, Time now) const;
   void keep_told(const Job& job, Found& found, Time now) const;
+
+  /// A block that an array of many tasks can have; the price of the choice is for all of them.
+  struct BlockFound {
+    std::optional<Choice> choice;
+    ArrayBlock block;
+    Money dearest;                // of a single task
+    std::optional<Money> needed;  // for a task, where the budget is not enough
+    bool capped = false, for_sale = false;
+  };
+  BlockFound find_block(const Request& request, std::uint32_t tasks, std::uint32_t limit,
+                        const Wish& wish, Time now) const;
+  BlockFound find_block_for(const Bid& bid, std::uint32_t tasks, std::uint32_t limit, Wish wish,
+                            Time now) const;
+  Group place_as_block(const Draft& draft, const std::string& token, const Wish& wish, Time now);
+  void keep_told_block(const Job& job, BlockFound& found, Time now) const;
+  bool buy_block_again(Job& job, Time keep_start, Time now);
+  std::optional<std::string> refusal_of_block(const Job& job, const Bid& bid, Time now) const;
 
   const std::unique_ptr<PostedPrice> prices_;
   mutable std::uint64_t priced_ = 0;

@@ -111,19 +111,18 @@ void Planner::replan_lost(Time now) {
     if (++searches > kMovesPerPass) break;
     const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
-    auto choice = site_.earliest_place(job.agreed.bid.request, from, now + 2 * settings.horizon,
-                                       booking_key(job), &closed);
+    auto choice = site_.earliest_place(job, from, now + 2 * settings.horizon, &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.place.retry_at = now + kRetry / 2;
       continue;
     }
+    const Time length = place_length(job, settings.start_slack);
     const bool in_window =
-        choice->start + job.agreed.bid.request.duration <= job.agreed.bid.request.deadline;
+        choice->start + length - settings.start_slack <= job.agreed.bid.request.deadline;
     site_.exchange_of(job).place(job, std::move(*choice));
     if (job.place.retime) {
-      job.agreed.terms.promise_anew(job.agreed.terms.start,
-                                    job.agreed.bid.request.duration + settings.start_slack);
+      job.agreed.terms.promise_anew(job.agreed.terms.start, length);
       job.place.retime = false;
     }
     if (job.place.start_failures == 0) job.cause = in_window ? Cause::kNone : Cause::kResources;
@@ -172,7 +171,7 @@ void Planner::pull_forward(Time now) {
     }
     ++moves;
     if (site_.closed_by_sisters(planned).contains(now)) continue;
-    auto choice = site_.earliest_place(planned.agreed.bid.request, now, now, booking_key(planned));
+    auto choice = site_.earliest_place(planned, now, now);
     if (!choice) continue;
     Job& job = *site_.jobs.find(planned.id);
     site_.exchange_of(job).unplace(job, job.agreed.terms.start);
@@ -220,7 +219,36 @@ void Planner::stretch_arrays(Time now) {
       task->place.retime = true;
     }
   }
+  narrow_blocks(now);
   limited_by_owner_.clear();
+}
+
+// A limit below what a block holds side by side: fewer lanes for longer.
+void Planner::narrow_blocks(Time now) {
+  for (Job& job : site_.jobs.awake()) {
+    const ArrayBlock* block = block_of(job);
+    const bool is_too_wide = block != nullptr && job.place.booked && job.array->limit != 0 &&
+                             job.array->limit < block->lanes;
+    if (!is_too_wide) continue;
+    job.place.retry_at = 0;
+    job.due.note = true;
+    if (limited_by_owner_.contains(job.id)) {
+      lose_place(site_, job, now);
+      job.place.missed = true;
+    } else {
+      site_.exchange_of(job).unplace(job, now);
+      site_.exchange_of(job).unreserve(job);
+      job.place.retime = true;
+    }
+    job.agreed.terms.block->lanes = job.array->limit;
+  }
+}
+
+void Planner::see_limit_of_block(const Job& job) {
+  const ArrayBlock* block = block_of(job);
+  const bool is_too_wide =
+      block != nullptr && job.array->limit != 0 && job.array->limit < block->lanes;
+  if (is_too_wide && confirmation_.owner_changed_array(job.id)) limited_by_owner_.insert(job.id);
 }
 
 void Planner::see_throttle(Job& job, const market_job_t& seen) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -34,13 +35,26 @@ bool is_among(const std::vector<ledger::Rest>& rests, const ledger::SegmentKey& 
                      [&key](const ledger::Rest& rest) { return rest.segment.key == key; });
 }
 
+// The first of the tasks of a block that a rest is of: "TOKEN.FIRST.MADE", or of all that waited "TOKEN.MADE".
+std::uint32_t first_task_of(const ledger::Rest& rest, std::string_view token) {
+  std::uint32_t first = 0;
+  const std::string_view numbers = std::string_view(rest.segment.key.bid).substr(token.size() + 1);
+  if (numbers.find('.') != numbers.npos)
+    std::from_chars(numbers.data(), numbers.data() + numbers.size(), first);
+  return first;
+}
+
 // Whether the job has a place in the hours of its rest that it bought before it gave them back.
 bool has_again(const Job& job, const ledger::Rest& rest) {
+  if (!rest.segment.key.bid.starts_with(job.token + ".")) return false;
   const Terms& terms = job.agreed.terms;
+  // Of an array that goes on without some of its tasks: these, if they wait again.
+  const bool tasks_are_back =
+      block_of(job) == nullptr ||
+      first_task_of(rest, job.token) < job.array->started() + job.array->waiting();
   return job.phase == Phase::kConfirmed && job.place.booked && !job.place.missed &&
-         rest.segment.key.bid.starts_with(job.token + ".") && terms.bought < rest.made &&
-         rest.segment.key.restart == job.restart &&
-         overlaps(rest, terms.start, terms.start + job.agreed.bid.request.duration);
+         tasks_are_back && terms.bought < rest.made && rest.segment.key.restart == job.restart &&
+         overlaps(rest, terms.start, sold_until(job));
 }
 
 // What of the rest nobody bought so far, from `begin` to `end`, in order of time.
@@ -99,11 +113,12 @@ std::vector<Span> take(std::vector<Span>& offered, const std::vector<Span>& want
 
 }  // namespace
 
-Money Resales::above_floor(const Request& request, Money price, Time seconds) const {
+Money Resales::above_floor(const Request& request, Money price, Time seconds,
+                           std::uint32_t tasks) const {
   if (request.duration <= 0) return {};
   const Exchange& exchange = site_.exchange_of(request);
   const MarketSettings& settings = exchange.settings;
-  const double floor = settings.floor_price * site_.billing_of(request) *
+  const double floor = tasks * settings.floor_price * site_.billing_of(request) *
                        settings.rate_of(request.partition) * exchange.qos_factor(request.qos);
   const Money part = price.scaled(std::min(seconds, request.duration), request.duration);
   return std::max(Money(), part - money_of(floor * static_cast<double>(seconds) / kSecondsPerHour));
@@ -125,7 +140,8 @@ ledger::Rest Resales::rest_of(const Job& job, Time from, Time until, Money owed,
   return rest;
 }
 
-std::optional<ledger::Rest> Resales::place_of(const Job& job, Time now) const {
+// Whether its owner owes a rest of the place if he gives it back.
+bool Resales::is_owed(const Job& job, Time now) const {
   const Terms& terms = job.agreed.terms;
   const Request& request = job.agreed.bid.request;
   const Exchange& exchange = site_.exchange_of(job);
@@ -134,11 +150,22 @@ std::optional<ledger::Rest> Resales::place_of(const Job& job, Time now) const {
   if (settings.charge_basis != ChargeBasis::kResale || settings.taken_back() != EndRule::kCharge ||
       !exchange.promises() || terms.auctioned() || job.phase != Phase::kConfirmed || !has_place ||
       now <= terms.accepted + settings.cancel_grace || !site_.trades(request.partition))
-    return std::nullopt;
-  const bool is_late = terms.start + request.duration + settings.start_slack > terms.promised_end;
-  const bool was_let_down = job.place.start_failures > 0 || job.place.retime ||
-                            (job.seen.ready && now > terms.start + settings.start_slack);
-  if (is_late || was_let_down) return std::nullopt;
+    return false;
+  const bool has_started = block_of(job) != nullptr && job.array->started() > job.place.first_task;
+  const bool is_late = (block_of(job) != nullptr ? job.place.until
+                                                 : terms.start + request.duration +
+                                                       settings.start_slack) > terms.promised_end;
+  const bool was_let_down =
+      job.place.start_failures > 0 || job.place.retime ||
+      (job.seen.ready && !has_started && now > terms.start + settings.start_slack);
+  return !is_late && !was_let_down;
+}
+
+std::optional<ledger::Rest> Resales::place_of(const Job& job, Time now) const {
+  if (block_of(job) != nullptr) return tasks_of(job, job.array->waiting(), now);
+  if (!is_owed(job, now)) return std::nullopt;
+  const Terms& terms = job.agreed.terms;
+  const Request& request = job.agreed.bid.request;
   const Money owed = above_floor(request, terms.price, request.duration);
   if (owed == Money()) return std::nullopt;
   return rest_of(job, std::max(now, terms.start), terms.start + request.duration, owed, now);
@@ -150,7 +177,12 @@ std::optional<ledger::Rest> Resales::end_of(const Job& job, Money price, Time un
   if (unused <= 0 || end <= job.agreed.terms.accepted + settings.cancel_grace) return std::nullopt;
   const Money owed = above_floor(job.agreed.bid.request, price, unused);
   if (owed == Money()) return std::nullopt;
-  return rest_of(job, end, end + unused, owed, end);
+  // The next task of a block starts at once: what is left over lies at the end of the place.
+  Time from = end;
+  const Job* array = job.part ? site_.jobs.peek(job.part->array) : nullptr;
+  if (array != nullptr && block_of(*array) != nullptr && array->place.booked)
+    from = std::max(end, array->place.until - unused);
+  return rest_of(job, from, from + unused, owed, end);
 }
 
 ledger::Rest Resales::place_left(const Job& job, Money price, Time unused, Time end) const {
@@ -251,6 +283,7 @@ void Resales::offer(ledger::Rest rest, Job* own, Time now) {
 }
 
 void Resales::count(Job& job, const Purchase& purchase) {
+  if (block_of(job) != nullptr) return;  // each task that starts is a purchase
   if (std::exchange(job.agreed.counted, true) || counted_.contains(purchase.name)) return;
   ledger::CountSale sale{purchase.name, shares_of(purchase)};
   if (sale.parts.empty()) return;
@@ -288,6 +321,7 @@ std::vector<Purchase> Resales::young(Time now) const {
     const Terms& terms = job.agreed.terms;
     purchases.push_back(
         purchase_of(job.agreed.bid.request, terms.start, terms.price, terms.bought));
+    purchases.back().end = sold_until(job);
   }
   return purchases;
 }

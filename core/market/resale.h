@@ -33,6 +33,8 @@ class Resales {
   /// nothing where that is free: within cancel_grace, at the floor, where the cluster does not keep
   /// its promise, and where market.conf wants it so.
   std::optional<ledger::Rest> place_of(const Job& job, Time now) const;
+  /// As place_of(), of the last `tasks` that a block was sold to.
+  std::optional<ledger::Rest> tasks_of(const Job& job, std::uint32_t tasks, Time now) const;
   /// The last `unused` seconds of a run that its owner ended at `end`; `price`: of all of it.
   std::optional<ledger::Rest> end_of(const Job& job, Money price, Time unused, Time end) const;
   /// The last `unused` seconds of a place to run in, given back at `end`: from its start on all of it
@@ -40,8 +42,9 @@ class Resales {
   ledger::Rest place_left(const Job& job, Money price, Time unused, Time end) const;
   /// A rest of which a crash left the amount and its end alone.
   ledger::Rest recalled(const Job& job, Money owed, Time from, Time until) const;
-  /// What `request` costs above the floor at `price`, of it the part for `seconds`.
-  Money above_floor(const Request& request, Money price, Time seconds) const;
+  /// What `request` costs above the floor at `price`, of it the part for `seconds`; `price` is for so many of them.
+  Money above_floor(const Request& request, Money price, Time seconds,
+                    std::uint32_t tasks = 1) const;
   /// What the rest would still owe after such a purchase.
   Money left_after(const ledger::Rest& rest, const Purchase& purchase) const;
   Purchase purchase_of(const Job& job) const;
@@ -67,6 +70,7 @@ class Resales {
   void reduce(const ledger::CountSale::Part& part);
   void count_due(Time now);
   bool is_young(const Job& job, Time now) const;
+  bool is_owed(const Job& job, Time now) const;
   std::vector<Purchase> young(Time now) const;
   void charge(ledger::Rest rest);
   ledger::Rest rest_of(const Job& job, Time from, Time until, Money owed, Time made) const;

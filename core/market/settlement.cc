@@ -220,6 +220,7 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   const auto provisional = site_.jobs.provisionals().find(note->token);
   if (!is_part && provisional != site_.jobs.provisionals().end()) {
     confirmation_.take_task(job, provisional->second);
+    if (job.agreed.terms.block) site_.arrays.begin(job, ended, nullptr);
     if (!job.agreed.texts.quote.empty()) {
       site_.menus.used(provisional->second.bid.uid, note->token);
       site_.held_quotes.used(provisional->second.bid.uid, note->token);

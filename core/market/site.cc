@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/market/lane_search.h"
 #include "core/market/search.h"
 #include "core/plan/place_search.h"
 #include "core/util/slurm_time.h"
@@ -144,25 +145,48 @@ StartSpans Site::closed_by_sisters(const Job& job) const {
   return jobs.closed_starts(job, exchange_of(job).settings.start_slack);
 }
 
-std::optional<Choice> Site::earliest_place(const Request& request, Time from, Time until,
-                                           const std::string& ignore,
-                                           const StartSpans* closed) const {
-  const Time slack = exchange_of(request).settings.start_slack;
-  PlaceSearch places(cluster.plan(), request.demand.shape, request.partition, ignore);
+namespace {
+
+// `at(start, end)` finds a place, or nothing, with `places`.
+template <class At>
+std::optional<Choice> first_place(const Bookings& bookings, PlaceSearch& places, Time from,
+                                  Time until, Time length, const StartSpans* closed, At at) {
   Time start = from;
   for (int step = 0; step < kMaxSteps && start <= until; ++step) {
     if (const Time open = closed == nullptr ? 0 : closed->end_of(start); open != 0) {
       start = open;
       continue;
     }
-    const Time end = start + request.duration + slack;
-    auto placement = places.at(start, end);
+    const Time end = start + length;
+    auto placement = at(start, end);
     if (placement) return Choice{start, Money(), std::move(*placement)};
-    const Time next = next_try(cluster.bookings(), places, start, end, step);
+    const Time next = next_try(bookings, places, start, end, step);
     if (next == start) break;
     start = next;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Choice> Site::earliest_place(const Request& request, Time from, Time until,
+                                           const std::string& ignore,
+                                           const StartSpans* closed) const {
+  const Time length = request.duration + exchange_of(request).settings.start_slack;
+  PlaceSearch places(cluster.plan(), request.demand.shape, request.partition, ignore);
+  return first_place(cluster.bookings(), places, from, until, length, closed,
+                     [&](Time start, Time end) { return places.at(start, end); });
+}
+
+std::optional<Choice> Site::earliest_place(const Job& job, Time from, Time until,
+                                           const StartSpans* closed) const {
+  const Request& request = job.agreed.bid.request;
+  const ArrayBlock* block = block_of(job);
+  if (block == nullptr) return earliest_place(request, from, until, booking_key(job), closed);
+  const Time length = place_length(job, exchange_of(job).settings.start_slack);
+  LaneSearch lanes(cluster.plan(), request.demand.shape, request.partition, booking_key(job));
+  return first_place(cluster.bookings(), lanes.places(), from, until, length, closed,
+                     [&](Time start, Time end) { return lanes.at(block->lanes, start, end); });
 }
 
 Time Site::window_end(const Request& request, Time deadline, Time now) const {

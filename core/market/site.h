@@ -125,6 +125,9 @@ struct Site {
   std::optional<Choice> earliest_place(const Request& request, Time from, Time until,
                                        const std::string& ignore,
                                        const StartSpans* closed = nullptr) const;
+  /// The same for what the job waits for; of an array's record a place for all of its tasks that wait.
+  std::optional<Choice> earliest_place(const Job& job, Time from, Time until,
+                                       const StartSpans* closed = nullptr) const;
   /// When the window of a request ends as a mechanism sees it: start_slack before the deadline, so
   /// that start-up and clean-up are in time too, and not beyond the horizon.
   Time window_end(const Request& request, Time deadline, Time now) const;

@@ -23,7 +23,7 @@ void Slips::note(const Job& job, Time now) {
             job.agreed.bid.account,
             settings.name,
             terms.start,
-            terms.start + job.agreed.bid.request.duration,
+            sold_until(job),
             terms.accepted,
             now};
   std::vector<Slip>& own = slips_[slip.uid];
@@ -51,7 +51,7 @@ void Slips::note(const Job& job, Time now) {
 Time Slips::accepted(const Job& job, Time now) const {
   const Terms& terms = job.agreed.terms;
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  const Time end = terms.start + job.agreed.bid.request.duration;
+  const Time end = sold_until(job);
   Time accepted = now;
   for (const auto& [uid, slips] : slips_) {
     for (const Slip& slip : slips) {

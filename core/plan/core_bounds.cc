@@ -132,10 +132,11 @@ void CoreBounds::grow(Level& level, std::size_t group, std::int64_t slices) cons
 
 /// Returns what it was before.
 std::uint16_t CoreBounds::change(Level& level, std::int64_t at, std::uint32_t node,
-                                 std::uint16_t value) const {
+                                 std::uint16_t value, GroupFollows follows) const {
   const std::size_t group = node / kGroup;
   std::uint16_t* free = level.lanes[group].data() + at * kGroup;
   const std::uint16_t before = std::exchange(free[node % kGroup], value);
+  if (follows != GroupFollows::kAtOnce) return before;
   std::uint16_t& best = level.rows[static_cast<std::size_t>(at) * group_cores_.size() + group];
   if (value >= best) {
     best = value;
@@ -145,10 +146,38 @@ std::uint16_t CoreBounds::change(Level& level, std::int64_t at, std::uint32_t no
   return before;
 }
 
+// The bounds of a group from those of its nodes, at all levels.
+void CoreBounds::follow(std::size_t group, const Span& span) {
+  std::int64_t from = slice_at(span.from), until = slice_at(span.until);
+  const auto follow_in = [&](Level& level) {
+    const Lane& lane = level.lanes[group];
+    const auto known = static_cast<std::int64_t>(lane.size() / kGroup);
+    for (std::int64_t at = from - level.first; at < std::min(until - level.first, known); ++at) {
+      const std::uint16_t* free = lane.data() + at * kGroup;
+      level.rows[static_cast<std::size_t>(at) * group_cores_.size() + group] =
+          *std::max_element(free, free + kGroup);
+    }
+  };
+  follow_in(through_);
+  for (Level& level : within_) {
+    follow_in(level);
+    from = divide_down(from, kStep);
+    until = divide_down(until + kStep - 1, kStep);
+  }
+}
+
 // A node whose cores are too many for a bound has none.
-void CoreBounds::set(std::uint32_t node, const Span& span, const std::vector<Use>& uses) {
+void CoreBounds::set(std::uint32_t node, const Span& span, const std::vector<Use>& uses,
+                     GroupFollows follows) {
   const std::int64_t first = slice_at(span.from), count = slice_at(span.until) - first;
-  if (count <= 0 || cores_[node] == kNoBound) return;
+  const bool has_bound = count > 0 && cores_[node] != kNoBound;
+  if (has_bound) set_node(node, span, uses, follows);
+  if (follows == GroupFollows::kWithAll) follow(node / kGroup, span);
+}
+
+void CoreBounds::set_node(std::uint32_t node, const Span& span, const std::vector<Use>& uses,
+                          GroupFollows follows) {
+  const std::int64_t first = slice_at(span.from), count = slice_at(span.until) - first;
   const std::size_t words = (cores_[node] + kBitsOfWord - 1) / kBitsOfWord;
   taken_within_.assign(static_cast<std::size_t>(count) * words, 0);
   taken_through_.assign(static_cast<std::size_t>(count) * words, 0);
@@ -167,17 +196,18 @@ void CoreBounds::set(std::uint32_t node, const Span& span, const std::vector<Use
   totals_.resize(std::max(totals_.size(), static_cast<std::size_t>(begin + count)), all_cores_);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t word = static_cast<std::size_t>(i) * words;
-    change(within_[0], begin + i, node, free_of(cores_[node], &taken_within_[word], words));
+    change(within_[0], begin + i, node, free_of(cores_[node], &taken_within_[word], words),
+           follows);
     const std::uint16_t free = free_of(cores_[node], &taken_through_[word], words);
     std::uint64_t& total = totals_[static_cast<std::size_t>(begin + i)];
     total += free;
-    total -= change(through_, begin + i, node, free);
+    total -= change(through_, begin + i, node, free, follows);
   }
-  sum_up(node, span);
+  sum_up(node, span, follows);
 }
 
 // What is free all through a long slice is no more than what is free in each short one of it.
-void CoreBounds::sum_up(std::uint32_t node, const Span& span) {
+void CoreBounds::sum_up(std::uint32_t node, const Span& span, GroupFollows follows) {
   const std::size_t group = node / kGroup;
   std::int64_t from = slice_at(span.from), until = slice_at(span.until);
   for (std::size_t level = 1; level < kLevels; ++level) {
@@ -191,7 +221,7 @@ void CoreBounds::sum_up(std::uint32_t node, const Span& span) {
       std::uint16_t least = cores_[node];
       for (std::int64_t part = at * kStep; part < std::min((at + 1) * kStep, known); ++part)
         least = std::min(least, parts[static_cast<std::size_t>(part * kGroup + node % kGroup)]);
-      change(within_[level], at, node, least);
+      change(within_[level], at, node, least, follows);
     }
   }
 }

@@ -43,8 +43,12 @@ class CoreBounds {
     Time until = 0;
   };
   Span concerned(Time start, Time end) const;
+  /// When the bounds of a node's group follow: with the node, or once with the last one of several nodes of the group
+  /// that change over the same span, before which nothing is asked.
+  enum class GroupFollows { kAtOnce, kLater, kWithAll };
   /// From now on `uses` is all that overlaps `span` of the node. `span` is from concerned().
-  void set(std::uint32_t node, const Span& span, const std::vector<Use>& uses);
+  void set(std::uint32_t node, const Span& span, const std::vector<Use>& uses,
+           GroupFollows follows = GroupFollows::kAtOnce);
 
   /// Of each group the bound of its best node over [start, end); some more of 0 behind them.
   void bound_groups(Time start, Time end, std::vector<std::uint16_t>& bounds) const;
@@ -70,9 +74,12 @@ class CoreBounds {
 
   void drop_front(Level& level, std::int64_t slices) const;
   void grow(Level& level, std::size_t group, std::int64_t slices) const;
-  std::uint16_t change(Level& level, std::int64_t at, std::uint32_t node,
-                       std::uint16_t value) const;
-  void sum_up(std::uint32_t node, const Span& span);
+  std::uint16_t change(Level& level, std::int64_t at, std::uint32_t node, std::uint16_t value,
+                       GroupFollows follows) const;
+  void sum_up(std::uint32_t node, const Span& span, GroupFollows follows);
+  void set_node(std::uint32_t node, const Span& span, const std::vector<Use>& uses,
+                GroupFollows follows);
+  void follow(std::size_t group, const Span& span);
   template <class Look>
   void for_each_stretch(Time start, Time end, Look look) const;
 

@@ -50,7 +50,9 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
     hold(booking);
     all = {std::min(all.from, booking.start), std::max(all.until, booking.end)};
   }
-  for (std::uint32_t node = 0; node < nodes_.size(); ++node) bound(node, all.from, all.until);
+  const CoreBounds::Span span = bounds_.concerned(all.from, all.until);
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node)
+    bound(node, span, CoreBounds::GroupFollows::kAtOnce);
 }
 
 void NodePlan::add_kind(std::vector<std::uint32_t>& kinds, std::uint32_t node) const {
@@ -129,25 +131,40 @@ void NodePlan::hold(const Booking& booking) {
 
 void NodePlan::index(const Booking& booking) {
   hold(booking);
-  for (const Seat& seat : booking.placement) bound(seat.node, booking.start, booking.end);
+  bound_all(booking);
 }
 
 void NodePlan::unindex(const Booking& booking) {
-  for (const Seat& seat : booking.placement) {
+  for (const Seat& seat : booking.placement)
     by_node_[seat.node].erase(&booking.placement, booking.start);
-    bound(seat.node, booking.start, booking.end);
+  bound_all(booking);
+}
+
+// Those of a group of nodes once for neighbours.
+void NodePlan::bound_all(const Booking& booking) {
+  using GroupFollows = CoreBounds::GroupFollows;
+  const CoreBounds::Span span = bounds_.concerned(booking.start, booking.end);
+  const auto group_of = [](const Seat& seat) { return seat.node / CoreBounds::kGroup; };
+  const Placement& seats = booking.placement;
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    const bool has_next = i + 1 < seats.size() && group_of(seats[i + 1]) == group_of(seats[i]);
+    const bool had_one = i > 0 && group_of(seats[i - 1]) == group_of(seats[i]);
+    bound(seats[i].node, span,
+          has_next  ? GroupFollows::kLater
+          : had_one ? GroupFollows::kWithAll
+                    : GroupFollows::kAtOnce);
   }
 }
 
-void NodePlan::bound(std::uint32_t node, Time start, Time end) {
-  const CoreBounds::Span span = bounds_.concerned(start, end);
+void NodePlan::bound(std::uint32_t node, const CoreBounds::Span& span,
+                     CoreBounds::GroupFollows follows) {
   if (span.until <= span.from) return;
   uses_.clear();
   by_node_[node].overlapping(span.from, span.until, [this](const NodeUse::Held& held) {
     uses_.push_back({held.start, held.end, &held.seat->cores});
     return true;
   });
-  bounds_.set(node, span, uses_);
+  bounds_.set(node, span, uses_, follows);
 }
 
 std::vector<std::uint32_t> NodePlan::qualified(const Shape& shape,

@@ -93,7 +93,8 @@ class NodePlan {
   void hold(const Booking& booking);
   void index(const Booking& booking);
   void unindex(const Booking& booking);
-  void bound(std::uint32_t node, Time start, Time end);
+  void bound_all(const Booking& booking);
+  void bound(std::uint32_t node, const CoreBounds::Span& span, CoreBounds::GroupFollows follows);
 
   std::vector<Node> nodes_;
   std::map<std::string, Members, std::less<>> partitions_;

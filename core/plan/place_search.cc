@@ -226,6 +226,106 @@ bool PlaceSearch::is_closed(std::uint32_t node, Time start, std::uint32_t least_
          least_cores >= closed.least_cores;
 }
 
+namespace {
+
+// What a seat takes is not free for the next one.
+void take_seat(const Seat& seat, FreeNode& free) {
+  free.taken.insert(seat.cores);
+  free.mem_mb -= std::min(free.mem_mb, seat.mem_mb);
+  for (const auto& [name, amount] : seat.gres) free.gres[name] -= amount;
+}
+
+void add_seat(const Seat& seat, std::map<std::uint32_t, Seat>& seats) {
+  const auto [held, is_new] = seats.try_emplace(seat.node, seat);
+  if (is_new) return;
+  held->second.cores.insert(seat.cores);
+  held->second.mem_mb += seat.mem_mb;
+  for (const auto& [name, amount] : seat.gres) held->second.gres[name] += amount;
+}
+
+}  // namespace
+
+// Each node as many as it holds.
+std::uint32_t PlaceSearch::put_single_tasks(std::uint32_t most, const std::vector<FreeNode>& nodes,
+                                            Placement* placement) const {
+  std::uint32_t placed = 0;
+  Shape some = shape_;
+  for (const FreeNode& free : nodes) {
+    if (placed == most) break;
+    const std::uint32_t cores = free.node->cores - std::min(free.node->cores, free.taken.count());
+    const std::uint32_t here =
+        std::min(most - placed, NodeChoice::tasks_on(shape_, *free.node, cores, free.mem_mb));
+    if (here == 0) continue;
+    placed += here;
+    if (placement == nullptr) continue;
+    some.cpus = here * shape_.cpus_per_task;
+    NodeChoice choice(some, here, 0);
+    choice.offer(free, false);
+    const auto chosen = choice.placement();
+    placement->insert(placement->end(), chosen->begin(), chosen->end());
+  }
+  return placed;
+}
+
+// One after the other; a node on which one found no room has none for the next ones either.
+std::uint32_t PlaceSearch::put_copies(std::uint32_t most, std::vector<FreeNode>& nodes,
+                                      Placement* placement) const {
+  const bool is_single = shape_.cpus == shape_.cpus_per_task && shape_.min_nodes <= 1 &&
+                         required_.empty() && shape_.gres_per_node.empty() &&
+                         shape_.gres_total.empty();
+  if (is_single) return put_single_tasks(most, nodes, placement);
+  std::map<std::uint32_t, Seat> seats;
+  std::uint32_t placed = 0;
+  for (std::size_t first = 0; placed < most; ++placed) {
+    NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
+    const bool on_one = choice.least_nodes() == 1;
+    for (std::size_t i = first; i < nodes.size(); ++i) {
+      if (choice.offer(nodes[i], required_.contains(nodes[i].node->name))) break;
+      if (on_one) first = i + 1;
+    }
+    const auto chosen = choice.placement();
+    if (!chosen) break;
+    for (const Seat& seat : *chosen) {
+      add_seat(seat, seats);
+      const auto node = std::find_if(nodes.begin(), nodes.end(), [&seat](const FreeNode& free) {
+        return free.index == seat.node;
+      });
+      take_seat(seat, *node);
+    }
+  }
+  if (placement != nullptr)
+    for (auto& [node, seat] : seats) placement->push_back(std::move(seat));
+  return placed;
+}
+
+std::uint32_t PlaceSearch::copies_at(std::uint32_t most, Time start, Time end,
+                                     Placement* placement) {
+  if (most_tasks_ == 0) return 0;
+  if (std::exchange(window_, end - start) != end - start) closed_nodes_.clear();
+  plan_.bounds_.bound_groups(start, end, groups_);
+  group_nodes_.resize(groups_.size());
+  has_nodes_.assign(groups_.size(), 0);
+  if (ignored_ != nullptr) trust_no_bound_of_ignored();
+  std::vector<FreeNode> nodes;
+  for (const std::uint32_t i : *nodes_) {
+    if (groups_[i / CoreBounds::kGroup] < cores_for_one_ || is_closed(i, start, cores_for_one_) ||
+        bound_of(i, start, end) < cores_for_one_)
+      continue;
+    FreeNode free;
+    put_node(plan_.nodes()[i], i, free);
+    if (subtract_bookings(start, end, cores_for_one_, free)) nodes.push_back(std::move(free));
+  }
+  return put_copies(most, nodes, placement);
+}
+
+std::uint32_t PlaceSearch::copies_on_empty(std::uint32_t most) const {
+  if (most_tasks_ == 0) return 0;
+  std::vector<FreeNode> nodes(nodes_->size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    put_node(plan_.nodes()[(*nodes_)[i]], (*nodes_)[i], nodes[i]);
+  return put_copies(most, nodes, nullptr);
+}
+
 std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
   const std::size_t group = node / CoreBounds::kGroup;
   if (has_nodes_[group] == 0) {

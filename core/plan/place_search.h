@@ -32,6 +32,12 @@ class PlaceSearch {
   std::optional<Placement> at(Time start, Time end);
   /// After at(start, end) found nothing: at or after `start`, a moment before which it finds no room for so long a time.
   Time open_from(Time start, Time end);
+  /// How many copies of the shape fit side by side in [start, end), at most `most`, each where at() would put it beside the
+  /// others; `placement`: what they hold, one seat of each node. Copies of a shape of one task without gres cost a look at
+  /// each node together, others each.
+  std::uint32_t copies_at(std::uint32_t most, Time start, Time end, Placement* placement);
+  /// How many fit so on the nodes if they were empty, at most `most`.
+  std::uint32_t copies_on_empty(std::uint32_t most) const;
   /// As NodePlan::place_empty().
   std::optional<Placement> on_empty() const;
 
@@ -51,6 +57,10 @@ class PlaceSearch {
   };
   bool is_closed(std::uint32_t node, Time start, std::uint32_t least_cores) const;
   void trust_no_bound_of_ignored();
+  std::uint32_t put_copies(std::uint32_t most, std::vector<FreeNode>& nodes,
+                           Placement* placement) const;
+  std::uint32_t put_single_tasks(std::uint32_t most, const std::vector<FreeNode>& nodes,
+                                 Placement* placement) const;
 
   const NodePlan& plan_;
   const Shape& shape_;

@@ -50,7 +50,7 @@ class Loaded {
     folder_ = name;
     const std::string database = folder_ + "/ledger.db";
     std::ofstream(folder_ + "/market.conf") << "database = \"" << database << "\";\nmechanism = \""
-                                            << load.mechanism << "\";\nmax_array_tasks = 1000;\n";
+                                            << load.mechanism << "\";\nmax_array_tasks = 10000;\n";
     auto opened = ledger::Ledger::open(database, ledger::Mode::kCreate);
     if (!opened) throw std::runtime_error(opened.error().text);
     (void)opened->add_account("physics", "", kNow);

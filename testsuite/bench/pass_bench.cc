@@ -125,6 +125,7 @@ BENCHMARK(BM_SubmitArray)
     ->Arg(10)
     ->Arg(100)
     ->Arg(1000)
+    ->Arg(10000)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
