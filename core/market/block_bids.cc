@@ -179,6 +179,8 @@ Note ArrayBids::take_block_part(const Note& array_note, const market_job_t& seen
   } else {
     if (has_run(seen)) note_first_start(*job, seen.start, now);
     move_tasks(*job, 1, is_waiting);
+    note.missed =
+        is_waiting;  // whoever took it out of the block may have changed it: it asks for its price
   }
   note.array_start = job->array->first_start;
   return note;
@@ -197,6 +199,7 @@ void ArrayBids::become_block_task(Job& job, const market_job_t& seen, Time now) 
   job.agreed.terms.block.reset();
   job.array.reset();
   job.place.until = job.place.bound_at = 0;
+  job.place.missed = seen.state == MARKET_JOB_PENDING;
   job.due.note = true;
 }
 

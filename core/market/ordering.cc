@@ -370,8 +370,10 @@ Time Planner::patience(const Job& job) const {
 }
 
 void Planner::give_up_late_start(Job& job, Time now) {
-  // An array's record waits as long as some of its tasks run.
-  if (block_of(job) != nullptr && job.array->running > 0) job.place.bound_at = now;
+  // An array's record waits while its tasks run in all lanes.
+  const ArrayBlock* block = block_of(job);
+  if (block != nullptr && job.array->running >= std::min(block->lanes, job.array->waiting()))
+    job.place.bound_at = now;
   if (!job.place.bound ||
       now - std::max(job.agreed.terms.start, job.place.bound_at) < patience(job))
     return;

@@ -211,6 +211,10 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (job.agreed.reserved) return see_reserved(job, seen, now);
+  // A task that was sent back, or taken out of its array, has a price of its own: its array's place is not its.
+  const auto inside = reserved_for(or_empty(seen.resv_name));
+  if (job.part && !job.array && inside && inside->job == job.part->array)
+    site_.orders.add(MARKET_UNBIND, job.id);
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
   const bool is_ours = job.auction.kept_back &&

@@ -9,6 +9,7 @@ setup_file() {
   cluster_new
   # One CPU for one minute costs 10.
   fixed_rate 600
+  cluster_set max_array_tasks 10000
   cluster_start
   open_account physics 100000 games
 }

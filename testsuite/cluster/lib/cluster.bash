@@ -162,7 +162,7 @@ cluster_install() {
 # written as they are, everything else as a string.
 cluster_set() {
   case $1:$2 in
-    *:[\(\[]* | *interval_ms:* | priority:* | max_array_tasks:* | contracts.minimum:* | contracts.pairs:* | contracts.rows:*) CLUSTER_CONF_KEYS[$1]=$2 ;;
+    *:[\(\[]* | *interval_ms:* | priority:* | max_array_tasks:* | planning.max_reservations:* | contracts.minimum:* | contracts.pairs:* | contracts.rows:*) CLUSTER_CONF_KEYS[$1]=$2 ;;
     *) CLUSTER_CONF_KEYS[$1]="\"$2\"" ;;
   esac
 }

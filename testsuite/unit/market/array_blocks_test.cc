@@ -23,6 +23,7 @@ Money credits(const std::string& text) {
   return *Money::parse(text);
 }
 
+const std::string kLargeArrays = "max_array_tasks = 10000;\n";
 // 16 cores; a CPU for an hour costs 60, so a task of one CPU and one minute 1.
 const char* const kOneEach = "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; };\n";
 // The later a start, the dearer.
@@ -31,7 +32,7 @@ const char* const kRising =
     "prices = { floor = \"60\"; cap = \"6000\"; late_penalty = \"0.5\"; };\n";
 
 struct Blocks : World {
-  explicit Blocks(const std::string& settings = kOneEach) : World(settings) {
+  explicit Blocks(const std::string& settings = kOneEach) : World(kLargeArrays + settings) {
     (void)books().deposit("physics", credits("10000"), "", now);
     sync();
     step();
