@@ -296,8 +296,6 @@ Result<Scenario> read_scenario(const SimulateArguments& arguments) {
   return scenario;
 }
 
-namespace {}  // namespace
-
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
   const auto say = [&](std::size_t count, const char* one, const char* many) {

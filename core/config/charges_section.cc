@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace market::config {
-namespace {}  // namespace
 
 void read_charges(Section& root, MarketSettings& config) {
   static constexpr std::array<std::pair<const char*, ChargeBasis>, 3> kBasis{

@@ -53,20 +53,26 @@ Job* ArrayBids::array_of(const market_job_t& seen) const {
   return found != nullptr && found->array ? found : nullptr;
 }
 
-void ArrayBids::begin(Job& job, const market_job_t& seen, const Note* note) {
-  if (job.agreed.terms.block || (note != nullptr && !note->block.empty()))
-    return begin_block(job, seen, note);
-  const std::uint32_t pending = std::max<std::uint32_t>(1, seen.array_tasks_pending);
+// What Slurm's record and the note of a crash tell of any array.
+ArrayBid ArrayBids::known_of(const Job& job, const market_job_t& seen, const Note* note) {
   ArrayBid array;
-  array.tasks = std::max(note != nullptr ? note->array_tasks : job.agreed.bid.array_tasks, pending);
-  array.budget = *job.agreed.bid.worth.budget;
-  array.lost = note != nullptr ? std::min(note->array_lost, array.tasks - pending) : 0;
-  array.parted = array.tasks - pending - array.lost;
-  array.returned = note != nullptr ? std::min(note->array_returned, array.parted) : array.parted;
-  array.told = pending;
+  array.told = std::max<std::uint32_t>(1, seen.array_tasks_pending);
+  array.tasks =
+      std::max(note != nullptr ? note->array_tasks : job.agreed.bid.array_tasks, array.told);
   array.limit = note != nullptr ? note->array_limit : seen.array_throttle;
   array.dial = seen.array_throttle;
   array.first_start = note != nullptr ? note->array_start : 0;
+  return array;
+}
+
+void ArrayBids::begin(Job& job, const market_job_t& seen, const Note* note) {
+  if (job.agreed.terms.block || (note != nullptr && !note->block.empty()))
+    return begin_block(job, seen, note);
+  ArrayBid array = known_of(job, seen, note);
+  array.budget = *job.agreed.bid.worth.budget;
+  array.lost = note != nullptr ? std::min(note->array_lost, array.tasks - array.told) : 0;
+  array.parted = array.tasks - array.told - array.lost;
+  array.returned = note != nullptr ? std::min(note->array_returned, array.parted) : array.parted;
   job.array = array;
   job.seen.throttle = 0;
   part_with(job, 0, false);

@@ -66,6 +66,7 @@ class ArrayBids {
 
  private:
   Job* array_of(const market_job_t& seen) const;
+  static ArrayBid known_of(const Job& job, const market_job_t& seen, const Note* note);
   void part_with(Job& array, std::uint32_t tasks, bool returned);
   void lose(Job& array, std::uint32_t tasks, Time now);
   void charge_lost(Job& array, Time now);

@@ -33,15 +33,9 @@ BlockNote narrow_block(Money price, std::uint32_t tasks, Time cycle) {
 }  // namespace
 
 void ArrayBids::begin_block(Job& job, const market_job_t& seen, const Note* note) {
-  const std::uint32_t pending = std::max<std::uint32_t>(1, seen.array_tasks_pending);
-  ArrayBid array;
-  array.tasks = std::max(note != nullptr ? note->array_tasks : job.agreed.bid.array_tasks, pending);
+  ArrayBid array = known_of(job, seen, note);
   array.parted = note != nullptr ? std::min(note->array_parted, array.tasks) : 0;
   array.returned = note != nullptr ? std::min(note->array_returned, array.parted) : 0;
-  array.told = pending;
-  array.limit = note != nullptr ? note->array_limit : seen.array_throttle;
-  array.dial = seen.array_throttle;
-  array.first_start = note != nullptr ? note->array_start : 0;
   job.array = array;
   job.seen.throttle = 0;
   job.agreed.bid.array_tasks = array.tasks - array.returned;
@@ -179,8 +173,8 @@ Note ArrayBids::take_block_part(const Note& array_note, const market_job_t& seen
   } else {
     if (has_run(seen)) note_first_start(*job, seen.start, now);
     move_tasks(*job, 1, is_waiting);
-    note.missed =
-        is_waiting;  // whoever took it out of the block may have changed it: it asks for its price
+    // Whoever took it out of the block may have changed it: it asks for its price.
+    note.missed = is_waiting;
   }
   note.array_start = job->array->first_start;
   return note;

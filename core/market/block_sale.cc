@@ -327,13 +327,7 @@ bool PostedExchange::buy_block_again(Job& job, Time keep_start, Time now) {
                            is_change ? job.agreed.terms.accepted : now,
                            now,
                            std::move(found.block)};
-  place(job, std::move(*found.choice));
-  job.phase = Phase::kConfirmed;
-  job.cause = Cause::kNone;
-  job.agreed.told = true;
-  site_.set_lien(job, price);
-  site_.lessons.teach(job, now);
-  job.due.note = true;
+  take(job, std::move(*found.choice), now);
   return true;
 }
 

@@ -115,8 +115,6 @@ bool Confirmation::has_other_price(const Job& job, const market_job_t& seen) con
   return exchange.qos_factor(lower_case(or_empty(seen.qos))) != exchange.qos_factor(sold);
 }
 
-namespace {}  // namespace
-
 Result<Request> Confirmation::request_of(const market_job_t& seen, const Request& before,
                                          bool new_shape) const {
   Request request = before;

@@ -16,7 +16,6 @@
 #include "core/mechanism/table.h"
 
 namespace market {
-namespace {}  // namespace
 
 Result<std::unique_ptr<Exchange>> make_exchange(Site& site, const MarketSettings& settings,
                                                 const Capacity& capacity,

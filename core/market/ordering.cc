@@ -61,17 +61,19 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
       job.due.reason_set = reason;
     }
   }
-  // Slurm preempts no job for one that cannot have the cores, and gives those of a suspended one to others: a reservation
-  // keeps them.
-  const bool may_lose_cores =
-      job.seen.suspended || site_.cluster.preempts_in(job.agreed.bid.request.partition);
-  if (job.phase == Phase::kRunning && may_lose_cores && !job.agreed.terms.auctioned() &&
+  if (job.phase == Phase::kRunning && may_lose_cores(job) && !job.agreed.terms.auctioned() &&
       !job.run.unbilled && !job.place.reserved && now >= job.place.retry_at &&
       !job.place.placement.empty())
     reserve(job, now);
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
     keep_rate(job, site_.exchange_of(job).settings, now);
   give_note_order(job, seen);
+}
+
+// Slurm preempts no job for one that cannot have the cores, and gives those of a suspended one to others: a reservation
+// keeps them.
+bool Planner::may_lose_cores(const Job& run) const {
+  return run.seen.suspended || site_.cluster.preempts_in(run.agreed.bid.request.partition);
 }
 
 // Of which nothing is due, a job with a place that lies further ahead or one that runs at a price: it is looked at again

@@ -319,9 +319,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   }
   job.seen.owner_changed = false;
   job.seen.suspended = seen.state == MARKET_JOB_SUSPENDED;
-  const bool may_lose_cores =
-      job.seen.suspended || site_.cluster.preempts_in(job.agreed.bid.request.partition);
-  if (job.place.reserved && !may_lose_cores) exchange.unreserve(job);  // it has its cores
+  if (job.place.reserved && !may_lose_cores(job)) exchange.unreserve(job);  // it has its cores
   if (!job.seen.suspended && std::exchange(job.auction.stopped, false)) job.due.note = true;
   if (job.seen.suspended && job.auction.stopped && exchange.with_pots() == nullptr)
     site_.orders.add(MARKET_RESUME, job.id);  // stopped under other rules

@@ -73,6 +73,7 @@ class Planner {
   void reserve(Job& job, Time now);
   void find_next_starts(Time now);
   Time reservation_lead_of(const Job& job) const;
+  bool may_lose_cores(const Job& run) const;
   void give_up_far_reservation(const Job& reserved, Time now);
   std::uint32_t factor(const MarketSettings& settings, const Terms& terms, bool waiting) const;
   void give_up_start(Job& job, std::string_view why, Time now);

@@ -231,14 +231,19 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
                            is_change ? job.agreed.terms.accepted : now,
                            now};
   job.agreed.counted = false;
-  place(job, std::move(*found.choice));
+  take(job, std::move(*found.choice), now);
+  return true;
+}
+
+// What was bought by the job's terms.
+void PostedExchange::take(Job& job, Choice choice, Time now) {
+  place(job, std::move(choice));
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
   job.agreed.told = true;
-  site_.set_lien(job, price);
+  site_.set_lien(job, job.agreed.terms.price);
   site_.lessons.teach(job, now);
   job.due.note = true;
-  return true;
 }
 
 // Of the place that the change at hand gives back, when this one is bought instead.

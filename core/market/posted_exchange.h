@@ -41,6 +41,7 @@ class PostedExchange final : public Exchange {
   std::optional<Choice> once_more(const Request& request, const Choice& last, Time now) const;
   Money owed_for_old(const Job& job, const Choice& choice, Time now) const;
   void keep_told(const Job& job, Found& found, Time now) const;
+  void take(Job& job, Choice choice, Time now);
 
   /// A block that an array of many tasks can have; the price of the choice is for all of them.
   struct BlockFound {

@@ -5,7 +5,6 @@
 #include <limits>
 
 namespace market::sim {
-namespace {}  // namespace
 
 void WaitingList::add(const Entry& entry) {
   if (entries_.size() % kBlock == 0) blocks_.emplace_back();

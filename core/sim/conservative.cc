@@ -5,7 +5,6 @@
 #include <limits>
 
 namespace market::sim {
-namespace {}  // namespace
 
 void FreeProfile::reset(Time now, std::int64_t cores) {
   steps_.assign(1, {now, cores});

@@ -306,7 +306,9 @@ typedef struct market_mark {
   bool is_wanted; /* answered */
   uint64_t mark; /* a number made of all that market_job_t would tell: another one when any of it is
                       other; 0: not made this time, since it costs too much to do it for all */
-  uint64_t glance; /* a number made of its state, whether it is held, and the end of its run */
+  uint64_t
+      glance; /* a number made of its state, whether it is held, what of its own it waits for, and
+                      the end of its run */
 } market_mark_t;
 
 enum market_order_kind {

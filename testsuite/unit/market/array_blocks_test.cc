@@ -478,6 +478,48 @@ TEST(ArrayBlocks, ATaskWithARecordOfItsOwn) {
   world.expect_balanced();
 }
 
+// Its owner takes one task out, and makes it ten times as long or leaves it as it is: it buys then, for 10 or 1.
+TEST(ArrayBlocks, ATaskThatIsTakenOutAsksForItsPriceThen) {
+  for (const std::uint32_t minutes : {1U, 10U}) {
+    Blocks world;
+    world.scheduler = Scheduler::kNone;
+    const std::uint32_t id = world.array(200, 50);
+    world.seen();
+    world.now += 20;
+    const Time then = world.now;
+    FakeJob task = world.job(id);
+    task.id = 5000;
+    task.task = 77;
+    task.tasks_pending = 0;
+    task.limit_min = minutes;
+    --world.job(id).tasks_pending;
+    world.jobs[task.id] = task;
+    for (int i = 0; i < 5; ++i) world.seen();
+    EXPECT_EQ(world.balance("physics").liens, credits(minutes == 1 ? "200" : "209"));
+    EXPECT_GE(world.note_of(task.id).bought, then) << minutes;
+  }
+}
+
+// Slurm leaves a task that is sent back in the reservation of its array's place.
+TEST(ArrayBlocks, ARequeuedTaskLeavesThePlace) {
+  Blocks world;
+  const std::uint32_t id = world.array(200, 50);
+  world.advance(kStart + 30, 5);
+  auto running = std::find_if(world.jobs.begin(), world.jobs.end(), [](const auto& entry) {
+    return entry.second.state == MARKET_JOB_RUNNING;
+  });
+  ASSERT_NE(running, world.jobs.end());
+  FakeJob& task = running->second;
+  world.scheduler = Scheduler::kNone;
+  world.requeue(task, MARKET_JOB_REQUEUED);
+  const std::string place = fmt::format("market_a{}_0", id);
+  ASSERT_TRUE(world.reservations.contains(place));
+  task.resv = place;
+  world.seen();
+  world.seen();
+  EXPECT_NE(task.resv, place);
+}
+
 // A node goes down: the tasks that wait get another place at their price.
 TEST(ArrayBlocks, ANodeFails) {
   Blocks world;
