@@ -53,6 +53,19 @@ void slurm_free_job_info_msg(job_info_msg_t* jobs) {
   free(jobs);
 }
 
+/* Slurm's defaults for arrays; MaxArraySize is FAKE_SLURM_MAX_ARRAY_SIZE where that is set. */
+int slurm_load_ctl_conf(time_t since, slurm_conf_t** conf) {
+  (void)since;
+  *conf = calloc(1, sizeof(**conf));
+  (*conf)->max_array_sz = strtoul(setting("FAKE_SLURM_MAX_ARRAY_SIZE", "1001"), NULL, 10);
+  (*conf)->max_job_cnt = 10000;
+  return SLURM_SUCCESS;
+}
+
+void slurm_free_ctl_conf(slurm_conf_t* conf) {
+  free(conf);
+}
+
 static void write_query(const job_desc_msg_t* request) {
   FILE* file = fopen(setting("FAKE_SLURM_QUERY", "/dev/null"), "w");
 
