@@ -38,7 +38,9 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
     if (draft.throttle != 0 && draft.throttle < draft.tasks)
       text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
   }
-  return text + alternatives(draft, now);
+  // A single task that has no place at any price has none with a larger budget either.
+  const bool may_be_dear = draft.tasks > 1 || found.choice;
+  return text + alternatives(draft, may_be_dear, now);
 }
 
 // A deadline by which the whole draft is within its budget; of the earliest places that are, so
@@ -82,15 +84,21 @@ std::optional<std::string> Admission::shorter_limit(const Draft& draft, Time now
   return std::nullopt;
 }
 
-// Each alternative is a real quote, for all tasks of an array, that would pass now.
-std::string Admission::alternatives(const Draft& draft, Time now) {
-  if (!draft.bid.worth.budget) return "";
-  std::vector<std::string> offers;
+std::optional<std::string> Admission::larger_budget(const Draft& draft, Time now) {
   Draft richer = draft;
   richer.bid.worth.budget = Money::from_micro(INT64_MAX);
-  if (const auto trial = site_.exchange_of(draft.bid.request).try_out(richer, Wish{}, now);
-      trial && trial->dearest > *draft.bid.worth.budget)
-    offers.push_back(fmt::format("--budget={}", enough_text(trial->dearest)));
+  const auto trial = site_.exchange_of(draft.bid.request).try_out(richer, Wish{}, now);
+  if (!trial || trial->dearest <= *draft.bid.worth.budget) return std::nullopt;
+  return fmt::format("--budget={}", enough_text(trial->dearest));
+}
+
+// Each alternative is a real quote, for all tasks of an array, that would pass now.
+std::string Admission::alternatives(const Draft& draft, bool may_be_dear, Time now) {
+  if (!draft.bid.worth.budget) return "";
+  std::vector<std::string> offers;
+  if (may_be_dear) {
+    if (auto offer = larger_budget(draft, now)) offers.push_back(std::move(*offer));
+  }
   if (auto offer = later_deadline(draft, now)) offers.push_back(std::move(*offer));
   if (auto offer = shorter_limit(draft, now)) offers.push_back(std::move(*offer));
   if (offers.empty()) return "";

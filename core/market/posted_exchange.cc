@@ -40,10 +40,17 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
   const auto start_of = [&](std::size_t k) {
     return std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
   };
+  StartSpans fresh;
+  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
+  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
+  places.each_closed(request.duration + slack,
+                     [&full](Time from, Time until) { full.add(from, until); });
+  StartSpans::Walk closed(full);
   order_.clear();
   for (std::size_t k = 0; k < list.credits.size(); ++k) {
     const Time start = start_of(k);
     if (start > last) break;
+    if (found.for_sale && closed.contains(start)) continue;
     if (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot) continue;
     const auto price = Money::nearest(list.credits[k]);
     if (!price || (wish.limit && *price > *wish.limit)) continue;
@@ -55,13 +62,9 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
       score = price->credits() - value;
       if (score > 0) continue;  // worth less than it costs
     }
-    order_.add(score, static_cast<std::uint32_t>(k));
+    found.for_sale = true;
+    if (!closed.contains(start)) order_.add(score, static_cast<std::uint32_t>(k));
   }
-  found.for_sale = !order_.empty();
-
-  StartSpans fresh;
-  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
-  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
   int tried = 0;
   while (const auto k = order_.next()) {
     const Time start = start_of(*k);

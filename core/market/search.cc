@@ -18,7 +18,8 @@ Time next_try(const Bookings& bookings, Time start, int tried) {
 }
 
 Time next_try(const Bookings& bookings, PlaceSearch& places, Time start, Time end, int tried) {
-  return std::max(next_try(bookings, start, tried), places.open_from(start, end));
+  const Time open = places.open_from(start, end, bookings.next_end(start));
+  return std::max(next_try(bookings, start, tried), open);
 }
 
 }  // namespace market

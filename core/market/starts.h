@@ -22,6 +22,19 @@ class StartSpans {
   /// The first start that is open again; 0 when `start` is open.
   Time end_of(Time start) const;
 
+  /// Asks of one start after the other, none of them before the last one, while no span is added.
+  class Walk {
+   public:
+    explicit Walk(const StartSpans& of) : next_(of.spans_.begin()), end_(of.spans_.end()) {}
+    bool contains(Time start) {
+      while (next_ != end_ && next_->second <= start) ++next_;
+      return next_ != end_ && next_->first <= start;
+    }
+
+   private:
+    std::map<Time, Time>::const_iterator next_, end_;
+  };
+
  private:
   std::map<Time, Time> spans_;  // first → end
 };

@@ -43,6 +43,7 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
       threads_[partition].insert(nodes_[i].threads_per_core);
     }
   }
+  closed_.clear();
   by_node_.assign(nodes_.size(), {});
   bounds_.set_nodes(nodes_);
   CoreBounds::Span all{std::numeric_limits<Time>::max(), 0};
@@ -91,7 +92,10 @@ void NodePlan::book(const std::string& key, Placement placement, Time start, Tim
   Booking booking{start, end, std::move(placement)};
   const auto [entry, is_new] = bookings_.try_emplace(key);
   if (entry->second == booking) return;
-  if (!is_new) unindex(entry->second);
+  if (!is_new) {
+    unindex(entry->second);
+    tell_room(entry->second, booking);
+  }
   entry->second = std::move(booking);
   index(entry->second);
 }
@@ -100,6 +104,7 @@ void NodePlan::cancel(const std::string& key) {
   const auto found = bookings_.find(key);
   if (found == bookings_.end()) return;
   unindex(found->second);
+  closed_.room_made(found->second.start, found->second.end);
   bookings_.erase(found);
 }
 
@@ -138,6 +143,13 @@ void NodePlan::unindex(const Booking& booking) {
   for (const Seat& seat : booking.placement)
     by_node_[seat.node].erase(&booking.placement, booking.start);
   bound_all(booking);
+}
+
+// A run that begins a little later than planned, or ends later, makes no room but before its start.
+void NodePlan::tell_room(const Booking& before, const Booking& after) {
+  if (before.placement != after.placement) return closed_.room_made(before.start, before.end);
+  closed_.room_made(before.start, std::min(before.end, after.start));
+  closed_.room_made(std::max(before.start, after.end), before.end);
 }
 
 // Those of a group of nodes once for neighbours.

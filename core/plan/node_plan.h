@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/closed_starts.h"
 #include "core/plan/core_bounds.h"
 #include "core/plan/node.h"
 #include "core/plan/node_use.h"
@@ -29,7 +30,10 @@ class NodePlan {
   /// Nodes and their order; bookings on nodes that disappear are dropped, others are kept by name.
   void set_nodes(std::vector<Node> nodes);
   /// Nothing is asked of times before `now` any more. Searches are fast from the first call on.
-  void forget_before(Time now) { bounds_.forget_before(now); }
+  void forget_before(Time now) {
+    bounds_.forget_before(now);
+    closed_.forget_before(now);
+  }
   /// Nodes of a lower rank are taken first, those of the same one in node order; until the next
   /// set_nodes(). `ranks` by node; those that are missing are 0.
   void prefer(const std::vector<std::uint16_t>& ranks);
@@ -93,6 +97,7 @@ class NodePlan {
   void hold(const Booking& booking);
   void index(const Booking& booking);
   void unindex(const Booking& booking);
+  void tell_room(const Booking& before, const Booking& after);
   void bound_all(const Booking& booking);
   void bound(std::uint32_t node, const CoreBounds::Span& span, CoreBounds::GroupFollows follows);
 
@@ -102,6 +107,7 @@ class NodePlan {
   std::map<std::string, Booking> bookings_;
   std::vector<NodeUse> by_node_;
   CoreBounds bounds_;
+  mutable ClosedStarts closed_;        // as searches found
   std::vector<CoreBounds::Use> uses_;  // while bound() gathers them
 };
 

@@ -7,51 +7,14 @@
 #include <utility>
 
 #include "core/plan/node_choice.h"
+#include "core/plan/peak_use.h"
 
 namespace market {
 namespace {
 
-using Gres = std::map<std::string, std::int64_t>;
-
 bool needs_sweep(const Shape& shape) {
   return shape.all_memory || shape.mem_per_node_mb > 0 || shape.mem_per_cpu_mb > 0 ||
          !shape.gres_per_node.empty() || !shape.gres_total.empty();
-}
-
-/// Most of each gres, and of the memory, that the seats hold at any one moment. What ends frees
-/// before what begins takes.
-struct Peak {
-  std::uint64_t mem_mb = 0;
-  Gres gres;
-};
-
-struct Event {
-  Time time = 0;
-  const Seat* seat = nullptr;
-  bool begins = false;
-};
-
-Peak peak_use(std::vector<Event> events) {
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return a.time != b.time ? a.time < b.time : a.begins < b.begins;
-  });
-  Peak now;
-  Peak peak;
-  for (const Event& event : events) {
-    const Seat& seat = *event.seat;
-    if (!event.begins) {
-      now.mem_mb -= seat.mem_mb;
-      for (const auto& [name, amount] : seat.gres) now.gres[name] -= amount;
-      continue;
-    }
-    now.mem_mb += seat.mem_mb;
-    peak.mem_mb = std::max(peak.mem_mb, now.mem_mb);
-    for (const auto& [name, amount] : seat.gres) {
-      now.gres[name] += amount;
-      peak.gres[name] = std::max(peak.gres[name], now.gres[name]);
-    }
-  }
-  return peak;
 }
 
 // No more than a bound can say of one node.
@@ -147,6 +110,8 @@ PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape, const std::st
     cores_for_fewest_ = on_one_node(cores_of(tasks * cpus_per_task));
   }
   no_more_nodes_ = choice.most_nodes() <= least_nodes_;
+  if (ignored_ == nullptr && shape.gres_total.empty())
+    ask_ = plan.closed_.ask_of(shape, partition, choice.tasks());
 }
 
 /// All usable nodes of the partition where the shape does not choose, at the cost of a look at each kind of them.
@@ -171,13 +136,28 @@ void PlaceSearch::choose_nodes(const std::string& partition, bool usable_alone) 
   }
 }
 
+Time PlaceSearch::known_open_from(Time start, Time end) const {
+  return ask_ ? plan_.closed_.open_from(ask_for(end - start), start) : start;
+}
+
 std::optional<Placement> PlaceSearch::at(Time start, Time end) {
-  if (most_tasks_ == 0) return std::nullopt;
+  auto placement = search(start, end);
+  missed_ = placement ? CoreBounds::Span{} : CoreBounds::Span{start, end};
+  return placement;
+}
+
+void PlaceSearch::bound_window(Time start, Time end) {
   if (std::exchange(window_, end - start) != end - start) closed_nodes_.clear();
   plan_.bounds_.bound_groups(start, end, groups_);
   group_nodes_.resize(groups_.size());
   has_nodes_.assign(groups_.size(), 0);
   if (ignored_ != nullptr) trust_no_bound_of_ignored();
+}
+
+std::optional<Placement> PlaceSearch::search(Time start, Time end) {
+  if (most_tasks_ == 0 || known_open_from(start, end) > start) return std::nullopt;
+  bound_window(start, end);
+  if (!may_have_room(start, end)) return std::nullopt;
   if (cores_for_fewest_ > cores_for_one_) {
     auto placement = among(cores_for_fewest_, start, end);
     if (no_more_nodes_ || (placement && placement->size() == least_nodes_)) return placement;
@@ -185,9 +165,18 @@ std::optional<Placement> PlaceSearch::at(Time start, Time end) {
   return among(cores_for_one_, start, end);
 }
 
+Time PlaceSearch::open_from(Time start, Time end, Time same_until) {
+  if (const Time open = known_open_from(start, end); open > start) return open;
+  const Time open = bounded_open_from(start, end);
+  if (!ask_ || missed_.from != start || missed_.until != end) return open;
+  const ClosedStarts::Ask ask = ask_for(end - start);
+  plan_.closed_.close(ask, start, std::max(open, same_until));
+  return plan_.closed_.open_from(ask, start);
+}
+
 // Where some group passes, as it mostly does where little is free for long, a look at all slices would be in vain. What is
 // ignored counts as free, and the bounds do not know that.
-Time PlaceSearch::open_from(Time start, Time end) {
+Time PlaceSearch::bounded_open_from(Time start, Time end) {
   const std::uint32_t on_one =
       no_more_nodes_ ? std::max(cores_for_one_, cores_for_fewest_) : cores_for_one_;
   const bool some_group_passes = std::any_of(
@@ -198,6 +187,19 @@ Time PlaceSearch::open_from(Time start, Time end) {
   const Time open = plan_.bounds_.open_from(start, closed_length_, on_one, cores_in_all_, closed_);
   closed_ = {start, open};
   return open;
+}
+
+/// Whether the bounds of all nodes together are enough, but for nodes that hold no task; one without a bound is.
+bool PlaceSearch::may_have_room(Time start, Time end) {
+  std::uint64_t sum = 0;
+  const std::uint32_t least = std::max<std::uint32_t>(cores_for_one_, 1);
+  for (std::size_t group = 0; group < groups_.size() && sum < cores_in_all_; ++group) {
+    if (groups_[group] < least) continue;
+    if (groups_[group] == CoreBounds::kNoBound) return true;
+    for (const std::uint16_t bound : bounds_of(group, start, end))
+      sum += bound >= least ? bound : 0;
+  }
+  return sum >= cores_in_all_;
 }
 
 /// The search on those nodes that may have so many cores free.
@@ -300,12 +302,9 @@ std::uint32_t PlaceSearch::put_copies(std::uint32_t most, std::vector<FreeNode>&
 
 std::uint32_t PlaceSearch::copies_at(std::uint32_t most, Time start, Time end,
                                      Placement* placement) {
+  missed_ = {};
   if (most_tasks_ == 0) return 0;
-  if (std::exchange(window_, end - start) != end - start) closed_nodes_.clear();
-  plan_.bounds_.bound_groups(start, end, groups_);
-  group_nodes_.resize(groups_.size());
-  has_nodes_.assign(groups_.size(), 0);
-  if (ignored_ != nullptr) trust_no_bound_of_ignored();
+  bound_window(start, end);
   std::vector<FreeNode> nodes;
   for (const std::uint32_t i : *nodes_) {
     if (groups_[i / CoreBounds::kGroup] < cores_for_one_ || is_closed(i, start, cores_for_one_) ||
@@ -326,13 +325,16 @@ std::uint32_t PlaceSearch::copies_on_empty(std::uint32_t most) const {
   return put_copies(most, nodes, nullptr);
 }
 
-std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
-  const std::size_t group = node / CoreBounds::kGroup;
+const CoreBounds::GroupBounds& PlaceSearch::bounds_of(std::size_t group, Time start, Time end) {
   if (has_nodes_[group] == 0) {
     group_nodes_[group] = plan_.bounds_.bound_nodes(group, start, end);
     has_nodes_[group] = 1;
   }
-  return group_nodes_[group][node % CoreBounds::kGroup];
+  return group_nodes_[group];
+}
+
+std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
+  return bounds_of(node / CoreBounds::kGroup, start, end)[node % CoreBounds::kGroup];
 }
 
 void PlaceSearch::trust_no_bound_of_ignored() {
@@ -352,7 +354,7 @@ bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_co
       shape_.exclusive ? 0 : free.node->cores - std::min(free.node->cores, least_cores);
   bool is_of_use = true;
   TakenCores taken(free.node->cores);
-  std::vector<Event> events;
+  std::vector<SeatEvent> events;
   overlapping_.clear();
   plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
     if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
@@ -372,7 +374,7 @@ bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_co
   free.taken = taken.cores();
   if (events.empty()) return true;
 
-  const Peak peak = peak_use(std::move(events));
+  const PeakUse peak = peak_use(std::move(events));
   free.mem_mb -= std::min(free.mem_mb, peak.mem_mb);
   for (auto& [name, amount] : free.gres) {
     const auto used = peak.gres.find(name);

@@ -30,8 +30,16 @@ class PlaceSearch {
 
   /// As NodePlan::place().
   std::optional<Placement> at(Time start, Time end);
-  /// After at(start, end) found nothing: at or after `start`, a moment before which it finds no room for so long a time.
-  Time open_from(Time start, Time end);
+  /// After at(start, end) found nothing, or copies_at() too few, and where no booking ends after `start` and before
+  /// `same_until`: at or after `start`, a moment before which they find no more for so long a time. What at() did not find
+  /// is not looked for by later searches.
+  Time open_from(Time start, Time end, Time same_until);
+  /// Calls take(from, until) for spans in which at() finds nothing for so long a time, as earlier searches told: in any
+  /// order, and they may overlap.
+  template <class Take>
+  void each_closed(Time length, Take take) const {
+    if (ask_) plan_.closed_.each_closed(ask_for(length), take);
+  }
   /// How many copies of the shape fit side by side in [start, end), at most `most`, each where at() would put it beside the
   /// others; `placement`: what they hold, one seat of each node. Copies of a shape of one task without gres cost a look at
   /// each node together, others each.
@@ -47,7 +55,18 @@ class PlaceSearch {
  private:
   PlaceSearch(const NodePlan& plan, const Shape& shape);
   void choose_nodes(const std::string& partition, bool usable_alone);
+  std::optional<Placement> search(Time start, Time end);
+  void bound_window(Time start, Time end);
+  ClosedStarts::Ask ask_for(Time length) const {
+    ClosedStarts::Ask ask = *ask_;
+    ask.length = length;
+    return ask;
+  }
+  Time known_open_from(Time start, Time end) const;
+  Time bounded_open_from(Time start, Time end);
   std::optional<Placement> among(std::uint32_t least_cores, Time start, Time end);
+  bool may_have_room(Time start, Time end);
+  const CoreBounds::GroupBounds& bounds_of(std::size_t group, Time start, Time end);
   std::uint16_t bound_of(std::uint32_t node, Time start, Time end);
   bool subtract_bookings(Time start, Time end, std::uint32_t least_cores, FreeNode& free);
   /// A node that has not so many cores free in windows of the present length that begin in the span.
@@ -65,6 +84,7 @@ class PlaceSearch {
   const NodePlan& plan_;
   const Shape& shape_;
   const NodePlan::Booking* ignored_ = nullptr;
+  std::optional<ClosedStarts::Ask> ask_;  // nothing: what is found says nothing of other searches
   std::set<std::string> required_;
   std::vector<std::uint32_t> chosen_;  // where not all of the partition will do
   const std::vector<std::uint32_t>* nodes_ =
@@ -76,6 +96,7 @@ class PlaceSearch {
   std::uint32_t cores_for_fewest_ = 0;  // … is none of the fewest nodes possible; 0: not known
   std::uint64_t cores_in_all_ = 0;  // free on all nodes together, without which there is no room
   std::uint32_t least_nodes_ = 1;
+  CoreBounds::Span missed_;  // the window in which at() just found nothing
   CoreBounds::Span
       closed_;  // in which nothing begins that is so long, as the last open_from() found
   Time closed_length_ = 0;

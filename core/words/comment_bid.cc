@@ -15,15 +15,15 @@ using Kind = CommentBid::Kind;
 constexpr std::string_view kMarket = "market", kBudget = "budget", kValue = "value";
 constexpr std::string_view kRate = "-rate=";  // behind "budget"
 
-bool is_blank(char c) {
+bool is_white_space(char c) {
   return c == ' ' || c == '\t';
 }
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_white_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_white_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -46,7 +46,7 @@ bool read_bid(std::string_view text, CommentBid& bid) {
   if (is_rate) text.remove_prefix(kRate.size() - 1);
   if ((key != kBudget && key != kValue) || text.size() < 2 || text.front() != '=') return false;
   text.remove_prefix(1);
-  if (std::any_of(text.begin(), text.end(), is_blank)) return false;
+  if (std::any_of(text.begin(), text.end(), is_white_space)) return false;
   (is_rate ? bid.rate : key == kBudget ? bid.budget : bid.value) = text;
   return true;
 }

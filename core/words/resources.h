@@ -71,6 +71,7 @@ struct Shape {
   std::uint32_t threads_per_core = 0;  ///< only nodes with so many; 0: any
   bool exclusive = false;              ///< whole nodes
   bool all_memory = false;  ///< all memory of every node used, where memory is consumable
+  bool operator==(const Shape& other) const = default;
 };
 
 /// Amounts of gres by name, "gpu:a100" → 4.

@@ -116,6 +116,14 @@ class Plain {
     return choice.placement();
   }
 
+  /// Of a booking after `time`; `time` when there is none.
+  Time next_end(Time time) const {
+    Time next = std::numeric_limits<Time>::max();
+    for (const auto& [key, booked] : bookings)
+      if (booked.end > time) next = std::min(next, booked.end);
+    return next == std::numeric_limits<Time>::max() ? time : next;
+  }
+
  private:
   std::uint64_t memory_at(std::uint32_t node, Time moment, const std::string& ignore) const {
     std::uint64_t sum = 0;
@@ -155,9 +163,11 @@ void expect_same(Random& random, const NodePlan& plan, const Plain& plain, Time 
   for (int window = 0; window < 6; ++window) {  // in any order of their starts
     const Time start = from + scale * random.below(5000);
     const Time end = start + (random.once_in(3) ? random_length() : usual);
-    EXPECT_EQ(search.at(start, end), plain.place(shape, start, end, ignore))
+    const auto placement = search.at(start, end);
+    EXPECT_EQ(placement, plain.place(shape, start, end, ignore))
         << shape.cpus << " CPUs in [" << start << ", " << end << ")";
-    const Time open = search.open_from(start, end);
+    const Time same_until = placement ? start : plain.next_end(start);
+    const Time open = search.open_from(start, end, same_until);
     EXPECT_GE(open, start);
     if (open <= start) continue;
     ++closed;
