@@ -52,11 +52,11 @@ cluster_reconfigure_restarts() { cluster_slurm_since 23.11; }
 
 cluster_port_free() { ! (exec 9<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# First of COUNT consecutive ports that nobody listens on.
+# First of COUNT consecutive ports that nobody listens on, below those that the kernel gives to clients.
 cluster_free_ports() {
   local count=$1 base port tries
   for tries in {1..50}; do
-    base=$((20000 + RANDOM % 12000))
+    base=$((20000 + RANDOM % (12700 - count)))
     for ((port = base; port < base + count; port++)); do
       cluster_port_free "$port" || continue 2
     done
@@ -370,7 +370,7 @@ cluster_start() {
   for ((node = 1; node <= CLUSTER_NODES; node++)); do
     cluster_start_slurmd "n$node"
   done
-  cluster_wait 30 cluster_nodes_idle || { cluster_complain slurmd-n1; return 1; }
+  cluster_wait $((30 + CLUSTER_NODES / 4)) cluster_nodes_idle || { cluster_complain slurmd-n1; return 1; }
 }
 
 cluster_complain() {
