@@ -11,6 +11,7 @@
 #include "plugin/mark.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
+#include "plugin/same_size.h"
 #include "plugin/select_ranks.h"
 #include "plugin/slurm_count.h"
 
@@ -84,12 +85,37 @@ static void move_old_notes(void) {
   list_iterator_destroy(each);
 }
 
+// What Slurm counted in this pass. On a large cluster one count takes milliseconds, and most jobs of a long queue are of
+// few sizes.
+enum { SIZES = 32 };
+static struct counts {
+  const job_record_t* jobs[SIZES];
+  uint32_t cpus[SIZES], nodes[SIZES];
+  size_t count;
+} counts;
+
+static bool is_counted(const job_record_t* job, market_job_t* out) {
+  for (size_t i = 0; i < counts.count; i++) {
+    if (!same_size(counts.jobs[i], job)) continue;
+    out->counted_cpus = counts.cpus[i];
+    out->counted_nodes = counts.nodes[i];
+    return true;
+  }
+  return false;
+}
+
 static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* out) {
-  if (!IS_JOB_PENDING(job) || now_us() >= until_us ||
-      !market_wants_count(job->job_id, note_of(job)))
+  bool is_late = now_us() >= until_us;
+
+  if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
+      !market_wants_count(job->job_id, note_of(job)) || is_counted(job, out) || is_late)
     return;
   if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
     out->counted_cpus = MARKET_UNCOUNTABLE;
+  if (counts.count == SIZES) return;
+  counts.jobs[counts.count] = job;
+  counts.cpus[counts.count] = out->counted_cpus;
+  counts.nodes[counts.count++] = out->counted_nodes;
 }
 
 // Whether it may be the market's, without a look at its note.
@@ -128,6 +154,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   int64_t count_until_us = now_us() + COUNTING_US;
 
   passes++;
+  counts.count = 0;
   market_look(marks, found, now);
   *count = 0;
   for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
