@@ -86,8 +86,9 @@ static void move_old_notes(void) {
 }
 
 // What Slurm counted in this pass. On a large cluster one count takes milliseconds, and most jobs of a long queue are of
-// few sizes.
+// few sizes: jobs that come fast are counted together, once a second.
 enum { SIZES = 32 };
+static time_t counted_at;
 static struct counts {
   const job_record_t* jobs[SIZES];
   uint32_t cpus[SIZES], nodes[SIZES];
@@ -104,7 +105,7 @@ static bool is_counted(const job_record_t* job, market_job_t* out) {
   return false;
 }
 
-static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* out) {
+static void count_if_wanted(job_record_t* job, int64_t until_us, time_t now, market_job_t* out) {
   bool is_late = now_us() >= until_us;
 
   if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
@@ -112,6 +113,7 @@ static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* o
     return;
   if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
     out->counted_cpus = MARKET_UNCOUNTABLE;
+  counted_at = now;
   if (counts.count == SIZES) return;
   counts.jobs[counts.count] = job;
   counts.cpus[counts.count] = out->counted_cpus;
@@ -151,7 +153,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   size_t found;
   job_record_t** jobs = find_jobs(&marks, &found);
   market_job_t* records;
-  int64_t count_until_us = now_us() + COUNTING_US;
+  int64_t count_until_us = now_us() + (counted_at == now ? 0 : COUNTING_US);
 
   passes++;
   counts.count = 0;
@@ -172,7 +174,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
       convert_ended_job(jobs[i], now, &arena, record);
     } else {
       convert_job(jobs[i], now, &arena, record);
-      count_if_wanted(jobs[i], count_until_us, record);
+      count_if_wanted(jobs[i], count_until_us, now, record);
     }
     record->mark = mark_of(jobs[i]);
     record->glance = marks[i].glance;
