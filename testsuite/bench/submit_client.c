@@ -4,6 +4,7 @@
  *   submit_client JOBS CLIENTS [--budget=CREDITS] [--account=NAME] [--hold] [--cpus=N[,N]…] [--minutes=N]
  * JOBS in all, shared by CLIENTS processes; SLURM_CONF names the cluster. Sizes are taken in turn.
  */
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdbool.h>
@@ -64,13 +65,20 @@ static int submit_one(int number, const options_t* options) {
   return rc;
 }
 
+/* As sbatch does, which waits longer: the market takes a user's next bids when it has seen the last ones as jobs. */
+static int submit_until_taken(int number, const options_t* options) {
+  int rc;
+  while ((rc = submit_one(number, options)) != SLURM_SUCCESS && errno == EAGAIN) usleep(20000);
+  return rc;
+}
+
 /* Submits `jobs` jobs; returns the number that were refused, at most 255 so that it fits an exit
  * status. */
 static int client(int jobs, const options_t* options) {
   int refused = 0;
   slurm_init(NULL);
   for (int i = 0; i < jobs; i++) {
-    if (submit_one(i, options) != SLURM_SUCCESS && refused < 255) refused++;
+    if (submit_until_taken(i, options) != SLURM_SUCCESS && refused < 255) refused++;
   }
   slurm_fini();
   return refused;
