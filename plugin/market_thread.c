@@ -11,6 +11,7 @@
 #include "plugin/mark.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
+#include "plugin/same_size.h"
 #include "plugin/select_ranks.h"
 #include "plugin/slurm_count.h"
 
@@ -84,12 +85,39 @@ static void move_old_notes(void) {
   list_iterator_destroy(each);
 }
 
-static void count_if_wanted(job_record_t* job, int64_t until_us, market_job_t* out) {
-  if (!IS_JOB_PENDING(job) || now_us() >= until_us ||
-      !market_wants_count(job->job_id, note_of(job)))
+// What Slurm counted in this pass. On a large cluster one count takes milliseconds, and most jobs of a long queue are of
+// few sizes: jobs that come fast are counted together, once a second.
+enum { SIZES = 32 };
+static time_t counted_at;
+static struct counts {
+  const job_record_t* jobs[SIZES];
+  uint32_t cpus[SIZES], nodes[SIZES];
+  size_t count;
+} counts;
+
+static bool is_counted(const job_record_t* job, market_job_t* out) {
+  for (size_t i = 0; i < counts.count; i++) {
+    if (!same_size(counts.jobs[i], job)) continue;
+    out->counted_cpus = counts.cpus[i];
+    out->counted_nodes = counts.nodes[i];
+    return true;
+  }
+  return false;
+}
+
+static void count_if_wanted(job_record_t* job, int64_t until_us, time_t now, market_job_t* out) {
+  bool is_late = now_us() >= until_us;
+
+  if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
+      !market_wants_count(job->job_id, note_of(job)) || is_counted(job, out) || is_late)
     return;
   if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
     out->counted_cpus = MARKET_UNCOUNTABLE;
+  counted_at = now;
+  if (counts.count == SIZES) return;
+  counts.jobs[counts.count] = job;
+  counts.cpus[counts.count] = out->counted_cpus;
+  counts.nodes[counts.count++] = out->counted_nodes;
 }
 
 // Whether it may be the market's, without a look at its note.
@@ -125,9 +153,10 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   size_t found;
   job_record_t** jobs = find_jobs(&marks, &found);
   market_job_t* records;
-  int64_t count_until_us = now_us() + COUNTING_US;
+  int64_t count_until_us = now_us() + (counted_at == now ? 0 : COUNTING_US);
 
   passes++;
+  counts.count = 0;
   market_look(marks, found, now);
   *count = 0;
   for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
@@ -145,7 +174,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
       convert_ended_job(jobs[i], now, &arena, record);
     } else {
       convert_job(jobs[i], now, &arena, record);
-      count_if_wanted(jobs[i], count_until_us, record);
+      count_if_wanted(jobs[i], count_until_us, now, record);
     }
     record->mark = mark_of(jobs[i]);
     record->glance = marks[i].glance;

@@ -77,11 +77,12 @@ bool Planner::may_lose_cores(const Job& run) const {
 }
 
 // Of which nothing is due, a job with a place that lies further ahead or one that runs at a price: it is looked at again
-// when Slurm tells something else of it, when anybody asks for it, and when its reservation is to be made or to be used
-// or its time limit has come.
+// when Slurm tells something else of it, when anybody asks for it, and when its reservation is to be made or to be used,
+// Slurm could not count it and is to try again, or its time limit has come.
 void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
+  const bool is_counted_now = job.place.count_due && job.place.count_at <= now;
   const bool is_planned = job.phase == Phase::kConfirmed && job.place.booked && !job.place.bound &&
-                          job.seen.ready && !job.place.count_due;
+                          job.seen.ready && !is_counted_now;
   const bool has_others = job.array || job.part || job.component || job.agreed.list ||
                           job.seen.throttle != 0 || job.agreed.reserved;
   const bool is_due = job.due.note || job.due.hold || job.due.release || job.place.adopt_seats ||
@@ -96,7 +97,8 @@ void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
   const Time look_again = now + kLongestRest + job.id % kLongestRest;       // never many at once
   const Time lead = job.place.reserved ? 0 : reservation_lead_of(job);
   const Time next = is_planned ? job.agreed.terms.start - lead : seen.end;
-  const Time until = std::min({next, next_scale, look_again});
+  const Time count = job.place.count_due && is_planned ? job.place.count_at : look_again;
+  const Time until = std::min({next, next_scale, look_again, count});
   if (until > now) site_.jobs.rest(job, seen, until);
 }
 

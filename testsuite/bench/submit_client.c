@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Submits batch jobs as fast as slurmctld takes them and prints how many a second it took.
- *   submit_client JOBS CLIENTS [--budget=CREDITS] [--account=NAME] [--hold]
- * JOBS in all, shared by CLIENTS processes; SLURM_CONF names the cluster.
+ *   submit_client JOBS CLIENTS [--budget=CREDITS] [--account=NAME] [--hold] [--cpus=N[,N]…] [--minutes=N]
+ * JOBS in all, shared by CLIENTS processes; SLURM_CONF names the cluster. Sizes are taken in turn.
  */
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdbool.h>
@@ -14,10 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { SIZES_MAX = 16 };
+
 typedef struct options {
   const char* budget;
   const char* account;
   bool hold;
+  int cpus[SIZES_MAX];
+  int sizes;
+  int minutes;
 } options_t;
 
 static double now_seconds(void) {
@@ -26,8 +32,9 @@ static double now_seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static int submit_one(const options_t* options) {
+static int submit_one(int number, const options_t* options) {
   static char* environment[] = {"PATH=/usr/bin:/bin", NULL};
+  const int cpus = options->cpus[number % options->sizes];
   char budget_text[128];
   char* spank_environment[] = {budget_text, NULL};
   job_desc_msg_t job;
@@ -41,9 +48,9 @@ static int submit_one(const options_t* options) {
   job.work_dir = "/";
   job.std_out = "/dev/null";
   job.std_err = "/dev/null";
-  job.min_cpus = 1;
-  job.num_tasks = 1;
-  job.time_limit = 1;
+  job.min_cpus = cpus;
+  job.num_tasks = cpus;
+  job.time_limit = options->minutes;
   job.account = (char*)options->account;
   if (options->hold) job.priority = 0;
   if (options->budget) {
@@ -58,16 +65,34 @@ static int submit_one(const options_t* options) {
   return rc;
 }
 
+/* As sbatch does, which waits longer: the market takes a user's next bids when it has seen the last ones as jobs. */
+static int submit_until_taken(int number, const options_t* options) {
+  int rc;
+  while ((rc = submit_one(number, options)) != SLURM_SUCCESS && errno == EAGAIN) usleep(20000);
+  return rc;
+}
+
 /* Submits `jobs` jobs; returns the number that were refused, at most 255 so that it fits an exit
  * status. */
 static int client(int jobs, const options_t* options) {
   int refused = 0;
   slurm_init(NULL);
   for (int i = 0; i < jobs; i++) {
-    if (submit_one(options) != SLURM_SUCCESS && refused < 255) refused++;
+    if (submit_until_taken(i, options) != SLURM_SUCCESS && refused < 255) refused++;
   }
   slurm_fini();
   return refused;
+}
+
+/* "1,16,64"; returns 0 when all are positive numbers and at most SIZES_MAX. */
+static int parse_sizes(const char* text, options_t* options) {
+  options->sizes = 0;
+  for (char* end;; text = end + 1) {
+    const long size = strtol(text, &end, 10);
+    if (size < 1 || size > 1000000 || options->sizes == SIZES_MAX) return -1;
+    options->cpus[options->sizes++] = (int)size;
+    if (*end != ',') return *end ? -1 : 0;
+  }
 }
 
 static int parse_options(int argc, char** argv, options_t* options) {
@@ -78,8 +103,12 @@ static int parse_options(int argc, char** argv, options_t* options) {
       options->account = argv[i] + 10;
     } else if (!strcmp(argv[i], "--hold")) {
       options->hold = true;
+    } else if (!strncmp(argv[i], "--cpus=", 7) && !parse_sizes(argv[i] + 7, options)) {
+      continue;
+    } else if (!strncmp(argv[i], "--minutes=", 10) && atoi(argv[i] + 10) > 0) {
+      options->minutes = atoi(argv[i] + 10);
     } else {
-      fprintf(stderr, "submit_client: unknown option %s\n", argv[i]);
+      fprintf(stderr, "submit_client: cannot read option %s\n", argv[i]);
       return -1;
     }
   }
@@ -87,10 +116,11 @@ static int parse_options(int argc, char** argv, options_t* options) {
 }
 
 int main(int argc, char** argv) {
-  options_t options = {0};
+  options_t options = {.cpus = {1}, .sizes = 1, .minutes = 1};
   if (argc < 3 || parse_options(argc, argv, &options)) {
     fprintf(stderr,
-            "usage: submit_client JOBS CLIENTS [--budget=CREDITS] [--account=NAME] [--hold]\n");
+            "usage: submit_client JOBS CLIENTS [--budget=CREDITS] [--account=NAME] [--hold] "
+            "[--cpus=N[,N]...] [--minutes=N]\n");
     return 2;
   }
   const int jobs = atoi(argv[1]);

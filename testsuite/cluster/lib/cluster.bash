@@ -52,11 +52,11 @@ cluster_reconfigure_restarts() { cluster_slurm_since 23.11; }
 
 cluster_port_free() { ! (exec 9<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# First of COUNT consecutive ports that nobody listens on.
+# First of COUNT consecutive ports that nobody listens on, below those that the kernel gives to clients.
 cluster_free_ports() {
   local count=$1 base port tries
   for tries in {1..50}; do
-    base=$((20000 + RANDOM % 12000))
+    base=$((20000 + RANDOM % (12700 - count)))
     for ((port = base; port < base + count; port++)); do
       cluster_port_free "$port" || continue 2
     done
@@ -370,7 +370,7 @@ cluster_start() {
   for ((node = 1; node <= CLUSTER_NODES; node++)); do
     cluster_start_slurmd "n$node"
   done
-  cluster_wait 30 cluster_nodes_idle || { cluster_complain slurmd-n1; return 1; }
+  cluster_wait $((30 + CLUSTER_NODES / 4)) cluster_nodes_idle || { cluster_complain slurmd-n1; return 1; }
 }
 
 cluster_complain() {
@@ -429,9 +429,13 @@ cluster_cancel_all() {
   cluster_wait 15 cluster_no_jobs
 }
 
-# What the daemons left behind (a slurmstepd and its children outlive their slurmd): they carry the cluster's mark.
+# What the daemons left behind (a slurmstepd and its children outlive their slurmd): they carry the cluster's mark. A slurmstepd
+# writes its title over that, and has its log open.
 cluster_leftovers() {
-  local file
+  local file process
+  for process in $(find /proc/[0-9]*/fd -maxdepth 1 -lname "$CLUSTER_DIR/*" 2>/dev/null | cut -d/ -f3 | sort -u); do
+    [[ $(cat "/proc/$process/comm" 2>/dev/null) != slurmstepd ]] || echo "$process"
+  done
   for file in /proc/[0-9]*/environ; do
     if tr '\0' '\n' <"$file" 2>/dev/null | grep -qFx "MARKET_CLUSTER=$CLUSTER_DIR"; then
       basename "$(dirname "$file")"
@@ -439,15 +443,35 @@ cluster_leftovers() {
   done 2>/dev/null
 }
 
+cluster_all_gone() {
+  local name
+  for name in "$@"; do
+    cluster_gone "$name" || return 1
+  done
+}
+
+# All at once: each waits for its job steps to end.
+cluster_end_slurmds() {
+  local name names=() signal
+  for name in "${!CLUSTER_PID[@]}"; do
+    [[ $name != slurmd-* ]] || names+=("$name")
+  done
+  for signal in TERM KILL; do
+    for name in "${names[@]}"; do
+      ! cluster_alive "$name" || kill "-$signal" "${CLUSTER_PID[$name]}" 2>/dev/null || true
+    done
+    ! cluster_wait 10 cluster_all_gone "${names[@]}" || return 0
+  done
+}
+
 cluster_stop() {
-  local node
+  local daemon
   [[ -n ${CLUSTER_DIR:-} && -d $CLUSTER_DIR ]] || return 0
   cluster_cancel_all || true
-  for ((node = 1; node <= CLUSTER_NODES; node++)); do
-    cluster_alive "slurmd-n$node" && kill -TERM "${CLUSTER_PID[slurmd-n$node]}" 2>/dev/null
-  done
-  for node in slurmctld $(printf 'slurmd-n%s ' $(seq "$CLUSTER_NODES")) slurmdbd mariadbd munged; do
-    cluster_end "$node" || true
+  cluster_end slurmctld || true
+  cluster_end_slurmds || true
+  for daemon in slurmdbd mariadbd munged; do
+    cluster_end "$daemon" || true
   done
   cluster_leftovers | xargs -r kill -KILL 2>/dev/null || true
   if mountpoint -q "$CLUSTER_DIR/ledger"; then umount "$CLUSTER_DIR/ledger"; fi

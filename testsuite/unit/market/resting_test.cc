@@ -149,6 +149,20 @@ TEST(Resting, RunsRestToo) {
   EXPECT_TRUE(world.reservations.empty());
 }
 
+// As on nodes that are drained. It is asked again in the next minute or so.
+TEST(Resting, JobsThatSlurmCannotCountRestToo) {
+  FullHour world("mechanism = \"era\";\n");
+  const std::uint32_t id = world.bid("100", 4, 30, 1700);
+  world.job(id).counted = MARKET_UNCOUNTABLE;
+  world.advance(world.now + 20, 10);
+  const std::size_t before = world.records_spared;
+  world.advance(world.now + 30, 10);
+  EXPECT_EQ(world.records_spared - before, 9 * 4U);  // nine jobs, four passes
+  world.job(id).counted = 6;
+  world.advance(world.now + 120, 10);
+  EXPECT_NE(world.query(R"({"verb":"status"})").find("\"undersold\":1"), std::string::npos);
+}
+
 TEST(Reservations, TheNextStartsHaveThem) {
   FullHour world("mechanism = \"era\"; planning = { max_reservations = 3; };\n");
   std::vector<std::uint32_t> waiting;
