@@ -337,6 +337,7 @@ static int judge_change(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
       .deadline = no_time_if_unset(change->deadline),
       .account = change->account,
       .partition = change->partition,
+      .is_task = job->array_task_id != NO_VAL,
       .limits_array = change->array_inx && job->array_recs,
       .array_limit = change->array_inx ? strtoul(change->array_inx, NULL, 10) : 0,
   };
@@ -388,8 +389,23 @@ static int judge_observed_change(job_desc_msg_t* change, job_record_t* job, uint
   return ask_about(&asked, change, job, message);
 }
 
+// Slurm refuses everybody else, after it has asked here.
+static bool may_change(const job_record_t* job, uint32_t uid) {
+  arena_t arena = {0};
+  market_accounts_t coordinated;
+  bool may = uid == job->user_id || is_operator(uid);
+
+  if (may) return true;
+  coordinated = eligibility_coordinated(uid, &arena);
+  for (size_t i = 0; i < coordinated.count; i++)
+    may = may || !xstrcmp(coordinated.names[i], job->account);
+  arena_free(&arena);
+  return may;
+}
+
 int job_submit_market_modify(job_desc_msg_t* change, job_record_t* job, uint32_t uid,
                              char** message) {
+  if (!may_change(job, uid)) return SLURM_SUCCESS;
   if (market_resizes(job->job_id)) return SLURM_SUCCESS;
   if (cluster_names_market_reservation(change->reservation, job->resv_name))
     return refuse_reservation(message);

@@ -82,16 +82,18 @@ static bool job_holds(const job_record_t* job, const place_t* place) {
   return false;
 }
 
-// Other jobs than the one that the place is for. Of an array's record that has a place its tasks run in it.
+// Other jobs than the one that the place is for. Of a record that stands for tasks these run in its place.
 static bool jobs_in_the_way(const place_t* place, time_t start, uint32_t own) {
+  const job_record_t* owner = find_job_record(own);
+  const bool has_tasks = owner && owner->array_recs && owner->array_task_id == NO_VAL;
   list_itr_t* each = list_iterator_create(job_list);
   job_record_t* job;
   bool found = false;
 
   while (!found && (job = list_next(each))) {
     if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) continue;
-    found = job->job_id != own && job->array_job_id != own && job->end_time > start &&
-            job_holds(job, place);
+    if (job->job_id == own || (has_tasks && job->array_job_id == own)) continue;
+    found = job->end_time > start && job_holds(job, place);
   }
   list_iterator_destroy(each);
   return found;

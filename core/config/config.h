@@ -184,7 +184,7 @@ struct MarketSettings {
   UnbidJobs unbid = UnbidJobs::kBestEffort;
   NoFunds no_funds = NoFunds::kRefuse;
   ArrayFunding arrays = ArrayFunding::kWhole;
-  std::uint32_t max_array_tasks = 100;
+  std::uint32_t max_array_tasks = 10'000;
 
   ChargeBasis charge_basis = ChargeBasis::kResale;
   Time cancel_grace = 300;  ///< seconds after the acceptance in which only what ran is owed

@@ -29,7 +29,7 @@ enum market_log_level { MARKET_LOG_ERROR, MARKET_LOG_INFO, MARKET_LOG_DEBUG };
 typedef void (*market_log_fn)(int level, const char* line);
 
 /* Raise it when a function or a field takes another meaning; sizes tell of the rest. */
-#define MARKET_FACE_VERSION 3
+#define MARKET_FACE_VERSION 4
 
 /* ---- life ---- */
 

@@ -32,6 +32,8 @@ class Admission {
   bool may_see(std::string_view account, const market_submission_t& asker) const;
   std::vector<std::string> accounts_to_see(const market_submission_t& asker) const;
   std::optional<std::string> check_unbid_change(const market_change_t& change) const;
+  /// Of a task that Slurm has just taken out of an array sold as one.
+  static std::optional<std::string> refusal_for_task(const market_change_t& change);
   std::optional<std::string> try_change(Job& job, const market_change_t& change, Time now);
   Result<Bid> bid_after(const Job& job, const market_change_t& change, Time now) const;
   std::optional<std::string> rebid(Job& job, const Worth& worth, const BidTexts& texts, Time now);

@@ -183,13 +183,15 @@ void ArrayBids::see(Job& job, const market_job_t& seen, Time now) {
   array.told = seen.array_tasks_pending;
   array.running = seen.array_running;
   const auto heard = std::exchange(array.heard, {});
-  const bool is_heard = heard && seen.array_throttle == *heard;          // else Slurm refused it
-  if (is_heard || (array.dial && seen.array_throttle != *array.dial)) {  // its owner's new one
+  if (heard && seen.array_throttle == *heard) {  // else Slurm refused it
     array.limit = seen.array_throttle;
     array.dial = seen.array_throttle;
     job.auction.stood = false;  // other lots can come up now
     job.due.note = true;
+  } else if (array.dial && seen.array_throttle != *array.dial) {
+    array.dial.reset();  // Slurm sets it before it looks who asks
   }
+  array.most_running = std::max(array.most_running, array.running);
   if (array.running > 0) note_first_start(job, now, now);
 }
 

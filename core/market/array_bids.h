@@ -77,6 +77,7 @@ class ArrayBids {
   void move_tasks(Job& array, std::uint32_t tasks, bool returned);
   void owe_waiting(Job& array);
   void become_block_task(Job& job, const market_job_t& seen, Time now);
+  void keep_lanes(Job& job, std::uint32_t lanes);
   Time block_needed_until(const Job& job, Time now) const;
   ledger::Segment lost_segment(const Job& array, const char* suffix, std::uint32_t tasks,
                                Money owed, Time now) const;

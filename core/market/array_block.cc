@@ -54,6 +54,12 @@ BlockTasks waiting_tasks_of(const Job& job) {
           array.started() + array.waiting()};
 }
 
+Time start_of_task(const BlockTasks& tasks, std::uint32_t task) {
+  const std::uint32_t lanes = std::max<std::uint32_t>(1, tasks.block.lanes);
+  const std::uint32_t wave = (task - std::min(task, tasks.at_start)) / lanes;
+  return tasks.start + static_cast<Time>(wave) * tasks.block.cycle;
+}
+
 Time cycle_of(Time duration, Time slack, Time slot) {
   return (duration + slack + slot - 1) / slot * slot;
 }

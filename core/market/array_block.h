@@ -38,6 +38,9 @@ inline const ArrayBlock* block_of(const Job& job) {
 BlockTasks all_tasks_of(const ArrayBlock& block, Time start);
 BlockTasks waiting_tasks_of(const Job& job);
 
+/// When the wave of a task begins.
+Time start_of_task(const BlockTasks& tasks, std::uint32_t task);
+
 /// Waves that so many tasks need.
 inline std::uint32_t waves_of(std::uint32_t tasks, std::uint32_t lanes) {
   return lanes == 0 ? 0 : (tasks + lanes - 1) / lanes;

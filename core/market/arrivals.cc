@@ -26,6 +26,7 @@ Job* Confirmation::welcome(const market_job_t& seen, Time now) {
   auto note = site_.note_in(or_empty(seen.note));
   if (!note || note->refused) return nullptr;
   const bool is_part = note->array_tasks > 0 && seen.array_tasks_pending == 0;
+  const bool is_of_block = is_part && !note->block.empty();
   if (is_part) note = site_.arrays.take_part(*note, seen, now);
   Job& job = site_.jobs.make(seen.job_id);
   identify(job, seen);
@@ -36,6 +37,11 @@ Job* Confirmation::welcome(const market_job_t& seen, Time now) {
     confirm(job, provisional->second, seen, now);
   } else {
     adopt(job, *note, seen, now);
+  }
+  if (is_of_block && seen.state == MARKET_JOB_PENDING) {
+    job.place.from_block = true;
+    job.place.not_before = note->start;
+    job.place.adopt_seats.reset();
   }
   return &job;
 }

@@ -131,6 +131,8 @@ void ArrayBids::give_back(Job& job, std::uint32_t tasks, bool is_free, Time now)
   if (rest) site_.resales.offer(std::move(*rest), nullptr, now);
 }
 
+// A task that is taken out while it waits keeps its price and its time: it runs in its array's place as the others do, or,
+// when that is over, in one of its own, not before its wave.
 Note ArrayBids::take_block_part(const Note& array_note, const market_job_t& seen, Time now) {
   Note note = array_note;
   note.array_tasks = note.array_returned = note.array_parted = note.array_limit = 0;
@@ -170,22 +172,27 @@ Note ArrayBids::take_block_part(const Note& array_note, const market_job_t& seen
     ++job->array->parted;
   } else if (is_back) {
     give_back(*job, 1, seen.by_operator, now);
+  } else if (is_waiting) {
+    note.start = start_of_task(left, last);
+    move_tasks(*job, 1, true);
   } else {
     if (has_run(seen)) note_first_start(*job, seen.start, now);
-    move_tasks(*job, 1, is_waiting);
-    // Whoever took it out of the block may have changed it: it asks for its price.
-    note.missed = is_waiting;
+    job->place.bound_at = now;  // Slurm starts what waits
+    job->place.start_failures = 0;
+    move_tasks(*job, 1, false);
   }
   note.array_start = job->array->first_start;
   return note;
 }
 
-// The last task keeps the number of the record; the place goes.
+// The last task keeps the number of the record, and its price; it gets a place of its own.
 void ArrayBids::become_block_task(Job& job, const market_job_t& seen, Time now) {
   Exchange& exchange = site_.exchange_of(job);
+  const bool is_waiting = seen.state == MARKET_JOB_PENDING;
+  const ArrayBid& array = *job.array;
+  const bool has_begun = array.first_start != 0;
   exchange.unplace(job, now);
   exchange.unreserve(job);
-  const ArrayBid& array = *job.array;
   job.part = ArrayPart{job.id, false, array.first_start};
   if (array.dial != array.limit) job.part->limit_due = array.limit;
   job.agreed.bid.array_tasks = 0;
@@ -193,7 +200,9 @@ void ArrayBids::become_block_task(Job& job, const market_job_t& seen, Time now) 
   job.agreed.terms.block.reset();
   job.array.reset();
   job.place.until = job.place.bound_at = 0;
-  job.place.missed = seen.state == MARKET_JOB_PENDING;
+  job.place.from_block = is_waiting;
+  job.agreed.terms.start = std::max(now, job.agreed.terms.start);
+  job.place.not_before = has_begun ? 0 : job.agreed.terms.start;
   job.due.note = true;
 }
 
@@ -209,10 +218,25 @@ Time ArrayBids::block_needed_until(const Job& job, Time now) const {
   for (Time& lane : free) lane = std::max(lane, begin);
   free.resize(block.lanes, begin);
   std::sort(free.begin(), free.end());
-  const std::uint32_t last = job.array->waiting() - 1;
+  const std::uint32_t last = job.array->waiting() + job.array->split - 1;
   const Time done = free[last % block.lanes] + static_cast<Time>(last / block.lanes) * block.cycle +
                     job.agreed.bid.request.duration + slack / 2;
   return std::max(done, last_end);
+}
+
+// At its start, if it has a place there.
+void ArrayBids::keep_lanes(Job& job, std::uint32_t lanes) {
+  Exchange& exchange = site_.exchange_of(job);
+  const Time start = job.agreed.terms.start;
+  const std::uint32_t before = std::exchange(job.agreed.terms.block->lanes, lanes);
+  auto choice = site_.earliest_place(job, start, start);
+  job.agreed.terms.block->lanes = before;
+  if (!choice) return;
+  exchange.unplace(job, start);
+  exchange.unreserve(job);
+  job.agreed.terms.block->lanes = lanes;
+  exchange.place(job, std::move(*choice));
+  job.due.note = true;
 }
 
 void ArrayBids::fit_block(Job& job, Time now) {
@@ -222,20 +246,13 @@ void ArrayBids::fit_block(Job& job, Time now) {
   Exchange& exchange = site_.exchange_of(job);
   const Time start = job.agreed.terms.start;
   const bool none_started = job.array->started() == job.place.first_task;
-  if (waiting < block.lanes && none_started && start > now) {
-    exchange.unplace(job, start);
-    exchange.unreserve(job);
-    block.lanes = waiting;
-    if (auto choice = site_.earliest_place(job, start, start))
-      exchange.place(job, std::move(*choice));
-    job.due.note = true;
-    return;
-  }
+  if (waiting < block.lanes && none_started && start > now) return keep_lanes(job, waiting);
   const Time slack = exchange.settings.start_slack;
   const Time needed = block_needed_until(job, now);
   const Time spare = job.place.until - needed - slack / 2;
   Time until = job.place.until;
-  if (needed > until) until = needed + slack / 2;
+  if (needed > until)
+    until = site_.cluster.plan().can_last(booking_key(job), now, needed + slack / 2);
   if (spare >= block.cycle) until -= spare / block.cycle * block.cycle;
   if (until == job.place.until) return;
   job.place.until = until;

@@ -29,14 +29,23 @@ std::optional<std::string> Admission::check_unbid_change(const market_change_t& 
 namespace {
 
 // By its owner; an operator may do as he likes.
-bool changes_what_was_sold(const market_change_t& change, const Job& job) {
+bool changes_what_was_sold(const market_change_t& change, Time start) {
   if (change.is_operator && change.uid != change.owner_uid) return false;
   return change.time_limit_min != 0 || change.resized || change.partition != nullptr ||
          change.qos != nullptr || change.account != nullptr || change.deadline != 0 ||
-         change.begin > job.agreed.terms.start;
+         change.begin > start;
 }
 
 }  // namespace
+
+// Slurm takes it out of its array's record before anybody is asked.
+std::optional<std::string> Admission::refusal_for_task(const market_change_t& change) {
+  if (!changes_what_was_sold(change, 0)) return std::nullopt;
+  return fmt::format(
+      "job {} is a task of an array that was sold as one: change the array, or cancel the task and "
+      "submit it again",
+      change.job_id);
+}
 
 // The bid as the change leaves it.
 Result<Bid> Admission::bid_after(const Job& job, const market_change_t& change, Time now) const {
@@ -114,7 +123,8 @@ std::optional<std::string> Admission::try_change(Job& job, const market_change_t
         job.id, printable(change.partition));
   const bool longer = change.time_limit_min != 0 && static_cast<Time>(change.time_limit_min) * 60 >
                                                         job.agreed.bid.request.duration;
-  if (job.component && job.phase != Phase::kRunning && changes_what_was_sold(change, job))
+  if (job.component && job.phase != Phase::kRunning &&
+      changes_what_was_sold(change, job.agreed.terms.start))
     return fmt::format(
         "job {} is a component of heterogeneous job {}, which was sold as it is: cancel it and "
         "submit another",

@@ -21,6 +21,13 @@
 #include "core/util/account_name.h"
 
 namespace market {
+namespace {
+
+// Bytes with the place of an array's lanes, on hundreds of nodes: the tasks that run in it cannot move. A task's own note
+// is short again.
+constexpr std::size_t kLongestArrayNote = 1 << 15;
+
+}  // namespace
 
 std::string Confirmation::note_of(const Job& job) const {
   Note note;
@@ -91,7 +98,8 @@ std::string Confirmation::note_of(const Job& job) const {
   if (!job.place.booked || job.phase != Phase::kConfirmed) return text;
   note.seats = seats_text(job.place.placement, site_.cluster.nodes());
   std::string longer = write_note(note);
-  return longer.size() < MARKET_NOTE_MAX ? longer : text;
+  const std::size_t most = job.array ? kLongestArrayNote : MARKET_NOTE_MAX;
+  return longer.size() < most ? longer : text;
 }
 
 // Whether two requests differ in nothing that has a price.

@@ -64,6 +64,7 @@ class Confirmation {
 
   Site& site_;
   Settlement& settlement_;
+  Time early_changes_cleared_ = 0;
   std::unordered_map<std::uint32_t, Time> early_changes_;  // by owners, before the job was seen
   std::set<std::uint32_t> changed_arrays_;                 // by their owners since the last pass
   std::size_t undersold_jobs_ = 0;     // Slurm takes more CPUs than were sold, since this start

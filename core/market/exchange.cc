@@ -83,9 +83,12 @@ void Exchange::take_back(Group& group, const Request& request, const std::string
 
 void Exchange::place(Job& job, Choice choice) {
   job.agreed.terms.start = choice.start;
+  job.place.lost_at = 0;
+  job.place.from_block = false;
   if (const ArrayBlock* block = block_of(job)) {
     const std::uint32_t waves = waves_of(job.array->waiting(), block->lanes);
     job.place.first_task = job.array->started();
+    job.array->most_running = 0;
     return place_block(job, std::move(choice.placement),
                        choice.start + static_cast<Time>(waves) * block->cycle);
   }

@@ -48,6 +48,7 @@ struct ArrayBid {
   std::uint32_t lost = 0;              ///< taken back since, owed when the record ends; not parted
   std::uint32_t told = 0;              ///< that wait, as Slurm said last
   std::uint32_t running = 0;           ///< as Slurm said last
+  std::uint32_t most_running = 0;      ///< at a time since it has its place
   std::uint32_t split = 0;             ///< that wait in records of their own, as after a requeue
   std::uint32_t limit = 0;             ///< its owner's: tasks that may run at a time; 0: all
   std::optional<std::uint32_t> dial;   ///< the limit that Slurm was told last
@@ -198,7 +199,9 @@ struct Place {
   Time count_at = 0;               ///< not before
   std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
   std::uint32_t counted_nodes = 0;
-  Time would_start = 0;  ///< of a market that observes: when it had it start; 0: not known
+  Time would_start = 0;     ///< of a market that observes: when it had it start; 0: not known
+  Time lost_at = 0;         ///< since when there is no place for it; 0: it has one
+  bool from_block = false;  ///< taken out of its array's record, and runs in that one's place
   std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 

@@ -133,6 +133,12 @@ market_verdict Market::modify(const market_change_t& change, Time now, std::stri
     text = prefixed(resize_refusal(change.job_id));
     return MARKET_REJECTED;
   }
+  if (found == nullptr && change.is_task && note && !note->block.empty()) {
+    if (const auto refusal = Admission::refusal_for_task(change)) {
+      text = prefixed(*refusal);
+      return MARKET_REJECTED;
+    }
+  }
   const bool is_place = note && note->reserved;
   if (is_place && !only_holds(change)) {
     text = prefixed(fmt::format(

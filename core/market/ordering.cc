@@ -54,6 +54,8 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
       site_.orders.add(MARKET_RELEASE, job.id);
       job.due.release = false;
     }
+    if (job.phase == Phase::kConfirmed && block_of(job) != nullptr)
+      site_.arrays.fit_block(job, now);
     if (job.phase == Phase::kConfirmed && job.place.booked) give_up_late_start(job, now);
     if (job.phase == Phase::kConfirmed && job.place.booked) give_place_orders(job, now);
     if (reason != nullptr && reason != job.due.reason_set) {
@@ -73,7 +75,11 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
 // Slurm preempts no job for one that cannot have the cores, and gives those of a suspended one to others: a reservation
 // keeps them.
 bool Planner::may_lose_cores(const Job& run) const {
-  return run.seen.suspended || site_.cluster.preempts_in(run.agreed.bid.request.partition);
+  const Job* array = run.part ? site_.jobs.peek(run.part->array) : nullptr;
+  const bool is_in_block =
+      array != nullptr && block_of(*array) != nullptr && array->place.bound && run.restart == 0;
+  return !is_in_block &&
+         (run.seen.suspended || site_.cluster.preempts_in(run.agreed.bid.request.partition));
 }
 
 // Of which nothing is due, a job with a place that lies further ahead or one that runs at a price: it is looked at again
@@ -132,8 +138,6 @@ void Planner::give_note_order(Job& job, const market_job_t& seen) {
 
 void Planner::give_place_orders(Job& job, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  if (block_of(job) != nullptr) site_.arrays.fit_block(job, now);
-  if (!job.place.booked) return;
   if (!job.place.reserved && now >= job.place.retry_at &&
       job.agreed.terms.start - reservation_lead_of(job) <= now)
     reserve(job, now);
@@ -378,6 +382,14 @@ void Planner::give_up_late_start(Job& job, Time now) {
   const ArrayBlock* block = block_of(job);
   if (block != nullptr && job.array->running >= std::min(block->lanes, job.array->waiting()))
     job.place.bound_at = now;
+  // Slurm would start tasks in a reservation until its last second.
+  if (block != nullptr && job.place.bound &&
+      now + job.agreed.bid.request.duration > job.place.until) {
+    site_.exchange_of(job).unplace(job, now);
+    site_.exchange_of(job).unreserve(job);
+    job.due.note = true;
+    return;
+  }
   if (!job.place.bound ||
       now - std::max(job.agreed.terms.start, job.place.bound_at) < patience(job))
     return;

@@ -209,24 +209,42 @@ void Planner::see_array(const market_job_t& seen, Time now) {
   if (!site_.observes) site_.orders.add(MARKET_SPLIT, seen.job_id);
 }
 
+// A task that was taken out of its array's record while it waits runs in its array's place as the others do; one that was
+// sent back has a place of its own. Whether it has its array's.
+bool Planner::see_place_of_array(const Job& job, const market_job_t& seen) {
+  const Job* array = job.part ? site_.jobs.peek(job.part->array) : nullptr;
+  const bool has_place = job.place.from_block && array != nullptr && array != &job &&
+                         block_of(*array) != nullptr && array->place.booked;
+  const auto inside = reserved_for(or_empty(seen.resv_name));
+  const bool is_inside = inside && job.part && !job.array && inside->job == job.part->array;
+  if (is_inside && !has_place) site_.orders.add(MARKET_UNBIND, job.id);
+  if (!is_inside && has_place && array->place.bound)
+    site_.orders.add(MARKET_BIND, job.id).name = site_.orders.keep(reservation_name(*array));
+  return has_place;
+}
+
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (job.agreed.reserved) return see_reserved(job, seen, now);
-  // A task that was sent back, or taken out of its array, has a price of its own: its array's place is not its.
-  const auto inside = reserved_for(or_empty(seen.resv_name));
-  if (job.part && !job.array && inside && inside->job == job.part->array)
-    site_.orders.add(MARKET_UNBIND, job.id);
+  const bool is_in_block = see_place_of_array(job, seen);
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
   const bool is_ours = job.auction.kept_back &&
                        (shown.empty() || (shown == job.due.reason_set && seen.held_by_site));
   if (seen.held && !is_ours) job.auction.kept_back = false;
   job.seen.held = seen.held && !is_ours;
-  job.seen.dependent = seen.dependent;
+  // Tasks run: Slurm starts no more of them at a time, by a limit that its owner has.
+  const bool is_limited = block_of(job) != nullptr && seen.dependent && job.array->running > 0;
+  if (is_limited) limit_to_what_runs(job, now);
+  job.seen.dependent = seen.dependent && !is_limited;
   job.seen.size_limited = seen.size_limited;
   job.seen.dependency_failed = seen.dependency_failed;
   job.seen.array_full = seen.array_full;
-  job.seen.ready = !job.seen.held && !seen.dependent && !seen.array_full && seen.begin <= now;
+  job.seen.ready = !job.seen.held && !job.seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since
+  if (job.place.from_block && !is_in_block) {  // it has its own time now
+    job.place.from_block = false;
+    job.place.missed = job.seen.held || job.seen.dependent;
+  }
   if (job.agreed.revoked) {
     job.agreed.revoked = job.agreed.told = false;
     return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);

@@ -77,8 +77,9 @@ void Confirmation::note_change(const market_change_t& change, Time now) {
     return;
   }
   changed_arrays_.insert(change.job_id);
-  std::erase_if(early_changes_,
-                [now](const auto& entry) { return now - entry.second > kEarlyChangeLife; });
+  if (std::exchange(early_changes_cleared_, now) != now)
+    std::erase_if(early_changes_,
+                  [now](const auto& entry) { return now - entry.second > kEarlyChangeLife; });
   if (early_changes_.size() < kEarlyChanges) early_changes_[change.job_id] = now;
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/market/buying.h"
+#include "core/market/lane_search.h"
 #include "core/market/planner.h"
 #include "core/market/reserved.h"
 #include "core/market/text.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr int kSearchesPerPass = 8;          // full quotes in one pass
 constexpr int kMovesPerPass = 64;            // places tried for earlier starts in one pass
 constexpr std::size_t kLooksPerPass = 1024;  // jobs looked at for that
+constexpr Time kNodesMayReturn = 3600;       // seconds
 
 }  // namespace
 
@@ -86,7 +88,8 @@ void Planner::replan_lost(Time now) {
   int searches = 0;
   for (Job* lost : site_.jobs.in_order(Phase::kConfirmed)) {
     Job& job = *lost;
-    if (job.place.booked || now < job.place.retry_at || job.component) continue;
+    if (job.place.booked || job.place.from_block || now < job.place.retry_at || job.component)
+      continue;
     if (has_begun(job, now)) {  // no place was found in time: its owner gets it back free
       if (!job.place.adopt_seats)
         site_.exchange_of(job).hold(job, Cause::kResources, job.agreed.terms.price, now);
@@ -112,6 +115,9 @@ void Planner::replan_lost(Time now) {
     const StartSpans closed = site_.closed_by_sisters(job);
     const MarketSettings& settings = site_.exchange_of(job).settings;
     auto choice = site_.earliest_place(job, from, now + 2 * settings.horizon, &closed);
+    if (!choice && job.place.lost_at == 0) job.place.lost_at = now;
+    if (!choice && now - job.place.lost_at >= kNodesMayReturn && narrow_to_nodes(site_, job))
+      choice = site_.earliest_place(job, from, now + 2 * settings.horizon, &closed);
     if (!choice) {
       job.cause = Cause::kResources;
       job.place.retry_at = now + kRetry / 2;
@@ -223,6 +229,19 @@ void Planner::stretch_arrays(Time now) {
   limited_by_owner_.clear();
 }
 
+// Of a block no more lanes than fit on the nodes that are there.
+bool Planner::narrow_to_nodes(const Site& site, Job& job) {
+  if (block_of(job) == nullptr) return false;
+  std::uint32_t& lanes = job.agreed.terms.block->lanes;
+  const Request& request = job.agreed.bid.request;
+  LaneSearch search(site.cluster.plan(), request.demand.shape, request.partition);
+  const std::uint32_t fit = search.on_empty(lanes);
+  if (fit == 0 || fit >= lanes) return false;
+  lanes = fit;
+  job.due.note = true;
+  return true;
+}
+
 // A limit below what a block holds side by side: fewer lanes for longer.
 void Planner::narrow_blocks(Time now) {
   for (Job& job : site_.jobs.awake()) {
@@ -242,6 +261,15 @@ void Planner::narrow_blocks(Time now) {
     }
     job.agreed.terms.block->lanes = job.array->limit;
   }
+}
+
+// As if he had told the array's limit, which its place was sold without.
+void Planner::limit_to_what_runs(Job& job, Time now) {
+  ArrayBid& array = *job.array;
+  const bool had_time = now - job.agreed.terms.start >= patience(job);
+  if (!job.place.booked || !had_time || array.most_running >= block_of(job)->lanes) return;
+  array.limit = array.most_running;
+  limited_by_owner_.insert(job.id);
 }
 
 void Planner::see_limit_of_block(const Job& job) {

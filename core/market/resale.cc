@@ -35,12 +35,13 @@ bool is_among(const std::vector<ledger::Rest>& rests, const ledger::SegmentKey& 
                      [&key](const ledger::Rest& rest) { return rest.segment.key == key; });
 }
 
-// The first of the tasks of a block that a rest is of: "TOKEN.FIRST.MADE", or of all that waited "TOKEN.MADE".
-std::uint32_t first_task_of(const ledger::Rest& rest, std::string_view token) {
-  std::uint32_t first = 0;
+// The first of the tasks of a block that a rest is of: "TOKEN.FIRST.MADE". Nothing where it is of all that waited,
+// "TOKEN.MADE".
+std::optional<std::uint32_t> first_task_of(const ledger::Rest& rest, std::string_view token) {
   const std::string_view numbers = std::string_view(rest.segment.key.bid).substr(token.size() + 1);
-  if (numbers.find('.') != numbers.npos)
-    std::from_chars(numbers.data(), numbers.data() + numbers.size(), first);
+  if (numbers.find('.') == numbers.npos) return std::nullopt;
+  std::uint32_t first = 0;
+  std::from_chars(numbers.data(), numbers.data() + numbers.size(), first);
   return first;
 }
 
@@ -48,10 +49,11 @@ std::uint32_t first_task_of(const ledger::Rest& rest, std::string_view token) {
 bool has_again(const Job& job, const ledger::Rest& rest) {
   if (!rest.segment.key.bid.starts_with(job.token + ".")) return false;
   const Terms& terms = job.agreed.terms;
-  // Of an array that goes on without some of its tasks: these, if they wait again.
-  const bool tasks_are_back =
-      block_of(job) == nullptr ||
-      first_task_of(rest, job.token) < job.array->started() + job.array->waiting();
+  // Of an array that goes on without some of its tasks: these, if they wait again. Its last task is none of them.
+  const auto first = first_task_of(rest, job.token);
+  const std::uint32_t tasks =
+      block_of(job) == nullptr ? 0 : job.array->started() + job.array->waiting();
+  const bool tasks_are_back = !first || *first < tasks;
   return job.phase == Phase::kConfirmed && job.place.booked && !job.place.missed &&
          tasks_are_back && terms.bought < rest.made && rest.segment.key.restart == job.restart &&
          overlaps(rest, terms.start, sold_until(job));
@@ -146,15 +148,16 @@ bool Resales::is_owed(const Job& job, Time now) const {
   const Request& request = job.agreed.bid.request;
   const Exchange& exchange = site_.exchange_of(job);
   const MarketSettings& settings = exchange.settings;
-  const bool has_place = job.place.booked || job.place.adopt_seats;
+  const bool has_place = job.place.booked || job.place.adopt_seats || job.place.from_block;
   if (settings.charge_basis != ChargeBasis::kResale || settings.taken_back() != EndRule::kCharge ||
       !exchange.promises() || terms.auctioned() || job.phase != Phase::kConfirmed || !has_place ||
       now <= terms.accepted + settings.cancel_grace || !site_.trades(request.partition))
     return false;
   const bool has_started = block_of(job) != nullptr && job.array->started() > job.place.first_task;
-  const bool is_late = (block_of(job) != nullptr ? job.place.until
-                                                 : terms.start + request.duration +
-                                                       settings.start_slack) > terms.promised_end;
+  // A block's place also gets longer as Slurm takes its time between two tasks.
+  const Time end = block_of(job) != nullptr ? job.place.until - settings.start_slack
+                                            : terms.start + request.duration + settings.start_slack;
+  const bool is_late = end > terms.promised_end;
   const bool was_let_down =
       job.place.start_failures > 0 || job.place.retime ||
       (job.seen.ready && !has_started && now > terms.start + settings.start_slack);

@@ -17,6 +17,15 @@ bool qualifies(const Shape& shape, const Node& node) {
                      [&](const std::string& feature) { return node.features.contains(feature); });
 }
 
+// Whether a node cannot hold both.
+bool clash(const Node& node, const Seat& one, const Seat& other) {
+  const bool shares_gres = std::any_of(one.gres.begin(), one.gres.end(), [&](const auto& entry) {
+    return other.gres.contains(entry.first);
+  });
+  return shares_gres || one.cores.overlaps(other.cores) ||
+         (node.mem_mb != 0 && one.mem_mb + other.mem_mb > node.mem_mb);
+}
+
 }  // namespace
 
 void NodePlan::set_nodes(std::vector<Node> nodes) {
@@ -111,6 +120,21 @@ void NodePlan::cancel(const std::string& key) {
 std::optional<Time> NodePlan::end_of(const std::string& key) const {
   const auto found = bookings_.find(key);
   return found == bookings_.end() ? std::nullopt : std::optional(found->second.end);
+}
+
+Time NodePlan::can_last(const std::string& key, Time now, Time until) const {
+  const auto found = bookings_.find(key);
+  if (found == bookings_.end()) return 0;
+  const Booking& own = found->second;
+  for (const Seat& seat : own.placement) {
+    by_node_[seat.node].overlapping(own.end, until, [&](const NodeUse::Held& held) {
+      const bool is_other = held.of != &own.placement && held.start > now;
+      if (is_other && clash(nodes_[seat.node], seat, *held.seat))
+        until = std::min(until, held.start);
+      return true;
+    });
+  }
+  return std::max(own.end, until);
 }
 
 std::vector<Time> NodePlan::ends() const {

@@ -45,6 +45,9 @@ class NodePlan {
   void cancel(const std::string& key);
   bool booked(const std::string& key) const { return bookings_.contains(key); }
   std::optional<Time> end_of(const std::string& key) const;
+  /// How long a booking could go on, at most until `until`: no longer than what it holds is promised to another booking
+  /// that begins after `now`. Its end where there is no such time; 0 where it is not booked.
+  Time can_last(const std::string& key, Time now, Time until) const;
   /// Of all bookings.
   std::vector<Time> ends() const;
   /// What a booking holds at `time`; null when it holds nothing then.

@@ -229,6 +229,7 @@ typedef struct market_change {
   const char* account; /* where Slurm enforces associations: one that the job's user has one with */
   const char* partition;
   const char* qos;
+  bool is_task;         /* it is one task, no record of those of an array that wait */
   bool limits_array;    /* the limit of its array is new: */
   uint32_t array_limit; /* tasks that may run at a time; 0: all */
   bool resized;         /* some size below is new; the others hold the job's present ones */

@@ -124,6 +124,18 @@ static void a_new_limit_of_an_array_is_told(void** state) {
   assert_int_equal(fakes.change.array_limit, 7);
 }
 
+// Slurm asks the plugin before it looks who changes a job.
+static void nobody_elses_change_is_told(void** state) {
+  (void)state;
+  job_record_t job = a_job(0);
+
+  fakes.change.job_id = 0;
+  assert_int_equal(modify(&job, OWNER + 1), SLURM_SUCCESS);
+  assert_int_equal(fakes.change.job_id, 0);
+  assert_int_equal(modify(&job, OWNER), SLURM_SUCCESS);
+  assert_int_equal(fakes.change.job_id, 9);
+}
+
 static void the_name_of_a_job_reaches_the_market(void** state) {
   (void)state;
   request.name = (char*)"render";
@@ -140,6 +152,7 @@ int run_job_limits_tests(void) {
       TEST(its_owner_cannot_have_it_cut_afterwards),
       TEST(without_a_deadline_he_may),
       TEST(a_new_limit_of_an_array_is_told),
+      TEST(nobody_elses_change_is_told),
       TEST(the_name_of_a_job_reaches_the_market),
   };
   return cmocka_run_group_tests_name("job_submit/market: limits", tests, NULL, NULL);

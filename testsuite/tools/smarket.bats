@@ -613,13 +613,15 @@ SH
   export FAKE_SLURM_ANSWER='{"ok":true,"text":"fine"}'
   run smarket check
   [ "$status" -eq 0 ]
+  [[ $output == *"bids for up to 10000 tasks (max_array_tasks)"* ]]
+  [[ $output == *"need MaxArraySize=10001 (it is 1001), MaxJobCount above 10000 (it is 10000) in slurm.conf"* ]]
+  echo 'max_array_tasks = 100;' >>"$DIR/market.conf"
+  run smarket check
+  [ "$status" -eq 0 ]
   [[ $output == *"arrays       ok       bids for up to 100 tasks (max_array_tasks)"* && $output != *MaxArraySize* ]]
   FAKE_SLURM_MAX_ARRAY_SIZE=100 run smarket check
   [ "$status" -eq 0 ]
   [[ $output == *"arrays so large need MaxArraySize=101 (it is 100) in slurm.conf"* ]]
-  echo 'max_array_tasks = 10000;' >>"$DIR/market.conf"
-  run smarket check
-  [[ $output == *"need MaxArraySize=10001 (it is 1001), MaxJobCount above 10000 (it is 10000) in slurm.conf"* ]]
 }
 
 @test "solve: bad input is exit code 2, one line on stderr, nothing on stdout" {

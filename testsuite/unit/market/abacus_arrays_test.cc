@@ -203,7 +203,11 @@ TEST(ArrayBids, TheOwnersLimitHolds) {
   const std::uint32_t id = cluster.run(ask);
   for (int i = 0; i < 10; ++i) cluster.step();
   EXPECT_EQ(cluster.job(id).tasks_pending, 97u);
-  cluster.job(id).throttle = 5;  // scontrol update ArrayTaskThrottle=5
+  cluster.job(id).throttle = 5;  // by somebody whom Slurm refuses after it has set it
+  for (int i = 0; i < 10; ++i) cluster.step();
+  EXPECT_EQ(cluster.job(id).tasks_pending, 97u);
+  ASSERT_NE(cluster.change(id, 0, {.limits_array = true, .array_limit = 5}), MARKET_REJECTED);
+  cluster.job(id).throttle = 5;
   for (int i = 0; i < 10; ++i) cluster.step();
   EXPECT_EQ(cluster.job(id).tasks_pending, 95u);
 }

@@ -1,95 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Arrays of many tasks at posted prices: one place for all, one record of Slurm's, each task billed its wave's price.
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "array_blocks.h"
 
-#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
-#include <string>
-
-#include "core/market/array_block.h"
-#include "core/market/note.h"
-#include "fake_cluster.h"
 
 namespace market::testing {
 namespace {
-
-using ::testing::HasSubstr;
-
-Money credits(const std::string& text) {
-  return *Money::parse(text);
-}
-
-const std::string kLargeArrays = "max_array_tasks = 10000;\n";
-// 16 cores; a CPU for an hour costs 60, so a task of one CPU and one minute 1.
-const char* const kOneEach = "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; };\n";
-// The later a start, the dearer.
-const char* const kRising =
-    "mechanism = \"era\";\n"
-    "prices = { floor = \"60\"; cap = \"6000\"; late_penalty = \"0.5\"; };\n";
-
-struct Blocks : World {
-  explicit Blocks(const std::string& settings = kOneEach) : World(kLargeArrays + settings) {
-    (void)books().deposit("physics", credits("10000"), "", now);
-    sync();
-    step();
-  }
-  /// Tasks of one CPU and one minute, which run for `runtime` seconds.
-  std::uint32_t array(std::uint32_t tasks, Time runtime = 20, std::uint32_t throttle = 0,
-                      Answer* answer = nullptr, const char* budget = "100") {
-    Ask ask;
-    ask.budget = budget;
-    ask.array = tasks;
-    ask.throttle = throttle;
-    ask.limit_min = 1;
-    ask.runtime = runtime;
-    return run(ask, answer);
-  }
-  void seen() {
-    step();
-    sync();
-  }
-  std::vector<ledger::Segment> bills() {
-    auto runs = *books().segments({});
-    std::erase_if(runs, [](const ledger::Segment& run) { return run.state == "VOIDED"; });
-    return runs;
-  }
-  std::size_t ran() {
-    const auto all = bills();
-    return static_cast<std::size_t>(std::count_if(
-        all.begin(), all.end(), [](const ledger::Segment& run) { return run.elapsed > 0; }));
-  }
-  Money charged() {
-    Money sum;
-    for (const ledger::Segment& run : bills()) sum += run.charged - run.refunded;
-    return sum;
-  }
-  std::uint32_t running() {
-    return static_cast<std::uint32_t>(
-        std::count_if(jobs.begin(), jobs.end(),
-                      [](const auto& entry) { return entry.second.state == MARKET_JOB_RUNNING; }));
-  }
-  bool is_busy() {
-    return std::any_of(jobs.begin(), jobs.end(), [](const auto& entry) {
-      return entry.second.state <= MARKET_JOB_SUSPENDED;
-    });
-  }
-  /// Until nothing is left that waits or runs; the most tasks that ran at a time.
-  std::uint32_t finish(Time step_seconds = 5) {
-    std::uint32_t most = 0;
-    for (int i = 0; i < 5000 && is_busy(); ++i) {
-      seen();
-      most = std::max(most, running());
-      now += step_seconds;
-    }
-    seen();
-    return most;
-  }
-  Note note_of(std::uint32_t id) { return *read_note(job(id).note); }
-};
 
 // 13 waves of 16 lanes, 120 s each.
 TEST(ArrayBlocks, OneRecordOneReservationAndABillForEachTask) {
@@ -476,28 +394,6 @@ TEST(ArrayBlocks, ATaskWithARecordOfItsOwn) {
   EXPECT_EQ(world.ran(), 200u);
   EXPECT_EQ(world.charged(), credits("200"));
   world.expect_balanced();
-}
-
-// Its owner takes one task out, and makes it ten times as long or leaves it as it is: it buys then, for 10 or 1.
-TEST(ArrayBlocks, ATaskThatIsTakenOutAsksForItsPriceThen) {
-  for (const std::uint32_t minutes : {1U, 10U}) {
-    Blocks world;
-    world.scheduler = Scheduler::kNone;
-    const std::uint32_t id = world.array(200, 50);
-    world.seen();
-    world.now += 20;
-    const Time then = world.now;
-    FakeJob task = world.job(id);
-    task.id = 5000;
-    task.task = 77;
-    task.tasks_pending = 0;
-    task.limit_min = minutes;
-    --world.job(id).tasks_pending;
-    world.jobs[task.id] = task;
-    for (int i = 0; i < 5; ++i) world.seen();
-    EXPECT_EQ(world.balance("physics").liens, credits(minutes == 1 ? "200" : "209"));
-    EXPECT_GE(world.note_of(task.id).bought, then) << minutes;
-  }
 }
 
 // Slurm leaves a task that is sent back in the reservation of its array's place.

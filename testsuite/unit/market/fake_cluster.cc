@@ -297,7 +297,7 @@ void World::gather(std::vector<market_job_t>& seen, bool ended_too) {
     record.state = job.state;
     record.held = job.held;
     record.held_by_site = job.held_by_site;
-    record.dependent = job.dependent;
+    record.dependent = job.dependent || is_limited(job);
     record.size_limited = job.size_limited;
     record.dependency_failed = job.dependency_failed;
     record.array_throttle = job.throttle;

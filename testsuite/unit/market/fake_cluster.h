@@ -26,8 +26,9 @@ struct FakeJob {
   std::uint32_t limit_min = 0, cpus = 1, site_factor = 0, tasks_pending = 0;
   Time runtime = 0;
   std::uint32_t het_job = 0, het_offset = 0;  // of a component of a heterogeneous job
-  std::uint32_t counted = 0;   // CPUs that Slurm takes, where that is more than `cpus`
-  std::uint32_t throttle = 0;  // tasks of its array that may run at a time
+  std::uint32_t counted = 0;     // CPUs that Slurm takes, where that is more than `cpus`
+  std::uint32_t throttle = 0;    // tasks of its array that may run at a time
+  std::uint32_t most_tasks = 0;  // that a limit of its user lets run at a time; 0: no limit
   bool held_by_site = false, never_starts = false;
   std::string refusal;        // why Slurm could not start it inside a reservation, or on an award
   std::string keeps;          // why its award cannot be taken from its record
@@ -203,6 +204,7 @@ class World {
   bool start_components(std::uint32_t het_job);
   FakeJob job_of(const Ask& ask, const Answer& answer);
   bool array_is_full(const FakeJob& job) const;
+  bool is_limited(const FakeJob& job) const;
   void set_array_limit(std::uint32_t array, std::uint32_t limit);
   using CoreMap = std::vector<std::vector<char>>;  // by node and core: is it taken
   CoreMap running_cores() const;

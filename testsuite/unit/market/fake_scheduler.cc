@@ -43,6 +43,10 @@ bool World::array_is_full(const FakeJob& job) const {
   return job.throttle != 0 && tasks_running(job) >= job.throttle;
 }
 
+bool World::is_limited(const FakeJob& job) const {
+  return job.most_tasks != 0 && tasks_running(job) >= job.most_tasks;
+}
+
 FakeJob& World::split_off(FakeJob& array) {
   if (array.tasks_pending == 1) {
     array.tasks_pending = 0;
@@ -64,7 +68,7 @@ void World::cancel_task(std::uint32_t array) {
 bool World::start_tasks(FakeJob& array) {
   while (array.tasks_pending > 0) {
     FakeJob probe = array;
-    if (!try_start(probe)) return false;
+    if (is_limited(array) || !try_start(probe)) return false;
     FakeJob& task = split_off(array);
     task.cores = probe.cores;
     task.state = MARKET_JOB_RUNNING;
@@ -107,8 +111,8 @@ bool World::try_start(FakeJob& job) {
   const FakeReservation* inside = nullptr;
   if (!job.resv.empty()) {
     const auto found = reservations.find(job.resv);
-    if (found == reservations.end() || found->second.start > now || found->second.end < until)
-      return false;
+    if (found == reservations.end() || found->second.start > now || found->second.end <= now)
+      return false;  // Slurm starts a job in a reservation that is over before the job's limit
     inside = &found->second;
   }
   CoreMap taken = busy_;
