@@ -301,7 +301,7 @@ void ArrayBids::find_lost(Time now) {
       part_with(job, 0, false);
     }
     waiting_tasks_ += array.told;
-    array.split = 0;
+    array.split = array.in_place = 0;
   }
   run_ends_.clear();
   for (const Job& job : site_.jobs.awake()) {
@@ -312,6 +312,7 @@ void ArrayBids::find_lost(Time now) {
     if (array == nullptr || !array->array) continue;
     const bool runs_beside = runs && job.restart > 0 && block_of(*array) != nullptr;
     if (waits || runs_beside) ++array->array->split;
+    if (waits && job.place.from_block) ++array->array->in_place;
     if (runs && !runs_beside) run_ends_[array->id].push_back(job.run.end);
   }
 }

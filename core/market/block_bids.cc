@@ -191,6 +191,10 @@ void ArrayBids::become_block_task(Job& job, const market_job_t& seen, Time now) 
   const bool is_waiting = seen.state == MARKET_JOB_PENDING;
   const ArrayBid& array = *job.array;
   const bool has_begun = array.first_start != 0;
+  for (Job& other : site_.jobs.awake()) {  // those that can run are placed in this pass, too
+    const bool loses_place = other.part && other.part->array == job.id && other.seen.ready;
+    if (loses_place) other.place.from_block = false;
+  }
   exchange.unplace(job, now);
   exchange.unreserve(job);
   job.part = ArrayPart{job.id, false, array.first_start};
@@ -218,7 +222,7 @@ Time ArrayBids::block_needed_until(const Job& job, Time now) const {
   for (Time& lane : free) lane = std::max(lane, begin);
   free.resize(block.lanes, begin);
   std::sort(free.begin(), free.end());
-  const std::uint32_t last = job.array->waiting() + job.array->split - 1;
+  const std::uint32_t last = job.array->waiting() + job.array->in_place - 1;
   const Time done = free[last % block.lanes] + static_cast<Time>(last / block.lanes) * block.cycle +
                     job.agreed.bid.request.duration + slack / 2;
   return std::max(done, last_end);

@@ -108,6 +108,7 @@ class Effort {
 };
 
 constexpr std::size_t kLooksForAList = 500;  // a price list costs as much
+constexpr int kNearTries = 10;               // starts that are tried one by one
 
 }  // namespace
 
@@ -198,7 +199,10 @@ PostedExchange::BlockFound PostedExchange::find_block(const Request& request, st
       const std::uint32_t next = fit < width.lanes ? waves_of(tasks, fit) : width.waves * 5 / 4;
       width = Width(tasks, std::max(width.waves + 1, next));
     }
-    full.add(start, next_try(site_.cluster.bookings(), lanes.places(), start, end, tried));
+    // Between starts that none of the longest is found at there may be one for a shorter one.
+    const Bookings& bookings = site_.cluster.bookings();
+    full.add(start, tried <= kNearTries ? next_try(bookings, start, tried)
+                                        : next_try(bookings, lanes.places(), start, end, tried));
   }
   if (!best) return found;
   found.block = {best->lanes, cycle, {}};

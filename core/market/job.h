@@ -50,6 +50,7 @@ struct ArrayBid {
   std::uint32_t running = 0;           ///< as Slurm said last
   std::uint32_t most_running = 0;      ///< at a time since it has its place
   std::uint32_t split = 0;             ///< that wait in records of their own, as after a requeue
+  std::uint32_t in_place = 0;          ///< of those, that are to run in its place
   std::uint32_t limit = 0;             ///< its owner's: tasks that may run at a time; 0: all
   std::optional<std::uint32_t> dial;   ///< the limit that Slurm was told last
   std::optional<std::uint32_t> heard;  ///< its owner is just changing his own to this

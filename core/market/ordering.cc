@@ -317,6 +317,7 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
       job.place.not_before = now + site_.exchange_of(job).settings.slot;
       break;
     case MARKET_BIND:
+      if (std::exchange(job.place.from_block, false)) break;  // it gets a place of its own
       give_up_start(job, why, now);
       break;
     case MARKET_HOLD:

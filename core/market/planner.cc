@@ -211,21 +211,34 @@ void Planner::see_array(const market_job_t& seen, Time now) {
 
 // A task that was taken out of its array's record while it waits runs in its array's place as the others do; one that was
 // sent back has a place of its own. Whether it has its array's.
-bool Planner::see_place_of_array(const Job& job, const market_job_t& seen) {
+bool Planner::see_place_of_array(const Job& job, const market_job_t& seen, Time now) {
   const Job* array = job.part ? site_.jobs.peek(job.part->array) : nullptr;
   const bool has_place = job.place.from_block && array != nullptr && array != &job &&
                          block_of(*array) != nullptr && array->place.booked;
   const auto inside = reserved_for(or_empty(seen.resv_name));
   const bool is_inside = inside && job.part && !job.array && inside->job == job.part->array;
   if (is_inside && !has_place) site_.orders.add(MARKET_UNBIND, job.id);
-  if (!is_inside && has_place && array->place.bound)
+  const bool may_run = !seen.held && !seen.dependent && seen.begin <= now;
+  if (!is_inside && has_place && array->place.bound && may_run)
     site_.orders.add(MARKET_BIND, job.id).name = site_.orders.keep(reservation_name(*array));
   return has_place;
 }
 
+// Its array's place is over, or it could not run when its wave began. Who keeps it waiting gives back what it bought.
+void Planner::leave_block(Job& job, bool is_kept_by_owner, Time now) {
+  if (!job.seen.ready && is_kept_by_owner) {
+    lose_place(site_, job, now);
+    job.place.missed = true;
+  } else if (!job.seen.ready) {
+    job.place.retime = true;
+  }
+  job.place.from_block = false;
+  job.due.note = true;
+}
+
 void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   if (job.agreed.reserved) return see_reserved(job, seen, now);
-  const bool is_in_block = see_place_of_array(job, seen);
+  const bool is_in_block = see_place_of_array(job, seen, now);
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
   const bool is_ours = job.auction.kept_back &&
@@ -241,10 +254,8 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   job.seen.array_full = seen.array_full;
   job.seen.ready = !job.seen.held && !job.seen.dependent && !seen.array_full && seen.begin <= now;
   if (!seen.held && job.phase == Phase::kConfirmed) job.agreed.user_held = false;  // released since
-  if (job.place.from_block && !is_in_block) {  // it has its own time now
-    job.place.from_block = false;
-    job.place.missed = job.seen.held || job.seen.dependent;
-  }
+  const bool is_kept_by_owner = (seen.held && !seen.held_by_site) || seen.dependent;
+  if (job.place.from_block && !is_in_block) leave_block(job, is_kept_by_owner, now);
   if (job.agreed.revoked) {
     job.agreed.revoked = job.agreed.told = false;
     return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
@@ -267,9 +278,11 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   }
   job.seen.owner_changed = false;
   confirmation_.hear_count(job, seen, seen.counted_cpus, seen.counted_nodes, now);
-  if (job.phase != Phase::kConfirmed || !job.place.booked || job.agreed.terms.start > now ||
+  const bool has_place = job.place.booked || job.place.from_block;
+  if (job.phase != Phase::kConfirmed || !has_place || job.agreed.terms.start > now ||
       job.seen.ready)
     return;
+  if (job.place.from_block) return leave_block(job, is_kept_by_owner || seen.begin > now, now);
   // Not ready at its start: the place goes back, and the promise is made anew when it is ready.
   // Where Slurm could start only some components it takes them back and lets them begin later.
   const bool begins_later = seen.begin > now && !job.component;
@@ -296,6 +309,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   if (is_first && site_.observes) see_would_start(job, seen, now);
   if (is_first) keep_size(site_, job, seen);
   if (is_first) {
+    job.place.from_block = false;
     job.auction.sent_back = false;
     job.auction.room_since = 0;
     if (job.phase == Phase::kWaiting && job.agreed.bid.pot.empty()) {

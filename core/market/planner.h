@@ -38,7 +38,8 @@ class Planner {
   void narrow_blocks(Time now);
   static bool narrow_to_nodes(const Site& site, Job& job);
   void limit_to_what_runs(Job& job, Time now);
-  bool see_place_of_array(const Job& job, const market_job_t& seen);
+  bool see_place_of_array(const Job& job, const market_job_t& seen, Time now);
+  void leave_block(Job& job, bool is_kept_by_owner, Time now);
   std::uint32_t job_factor(const Job& job) const;
   void see(const market_job_t& job, Time now);
   void see_array(const market_job_t& seen, Time now);

@@ -166,9 +166,9 @@ bool Resales::is_owed(const Job& job, Time now) const {
 
 std::optional<ledger::Rest> Resales::place_of(const Job& job, Time now) const {
   if (block_of(job) != nullptr) return tasks_of(job, job.array->waiting(), now);
-  if (!is_owed(job, now)) return std::nullopt;
   const Terms& terms = job.agreed.terms;
   const Request& request = job.agreed.bid.request;
+  if (!is_owed(job, now) || terms.start + request.duration <= now) return std::nullopt;
   const Money owed = above_floor(request, terms.price, request.duration);
   if (owed == Money()) return std::nullopt;
   return rest_of(job, std::max(now, terms.start), terms.start + request.duration, owed, now);

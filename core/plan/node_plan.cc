@@ -17,13 +17,11 @@ bool qualifies(const Shape& shape, const Node& node) {
                      [&](const std::string& feature) { return node.features.contains(feature); });
 }
 
-// Whether a node cannot hold both.
-bool clash(const Node& node, const Seat& one, const Seat& other) {
-  const bool shares_gres = std::any_of(one.gres.begin(), one.gres.end(), [&](const auto& entry) {
-    return other.gres.contains(entry.first);
-  });
-  return shares_gres || one.cores.overlaps(other.cores) ||
-         (node.mem_mb != 0 && one.mem_mb + other.mem_mb > node.mem_mb);
+// Whether two bookings cannot hold both at a time.
+bool clash(const Seat& one, const Seat& other) {
+  return one.cores.overlaps(other.cores) ||
+         std::any_of(one.gres.begin(), one.gres.end(),
+                     [&](const auto& entry) { return other.gres.contains(entry.first); });
 }
 
 }  // namespace
@@ -127,9 +125,12 @@ Time NodePlan::can_last(const std::string& key, Time now, Time until) const {
   if (found == bookings_.end()) return 0;
   const Booking& own = found->second;
   for (const Seat& seat : own.placement) {
+    const std::uint64_t all = nodes_[seat.node].mem_mb;
+    std::uint64_t memory = seat.mem_mb;  // as if all others held theirs at a time
     by_node_[seat.node].overlapping(own.end, until, [&](const NodeUse::Held& held) {
-      const bool is_other = held.of != &own.placement && held.start > now;
-      if (is_other && clash(nodes_[seat.node], seat, *held.seat))
+      if (held.of == &own.placement || held.start <= now) return true;
+      memory += held.seat->mem_mb;
+      if (clash(seat, *held.seat) || (all != 0 && memory > all))
         until = std::min(until, held.start);
       return true;
     });

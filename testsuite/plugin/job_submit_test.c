@@ -553,15 +553,14 @@ static void array_tasks_are_counted(void** state) {
 }
 
 static int modify(job_desc_msg_t* change, job_record_t* job) {
-  job->user_id = 1000;  // who asks
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   int (*modify_job)(job_desc_msg_t*, job_record_t*, uint32_t) = symbol(plugin, "job_modify");
-  return modify_job(change, job, 1000);
+  return modify_job(change, job, job->user_id = 1000);
 #else
   int (*modify_job)(job_desc_msg_t*, job_record_t*, uint32_t, char**) =
       symbol(plugin, "job_modify");
   xfree(message);
-  return modify_job(change, job, 1000, &message);
+  return modify_job(change, job, job->user_id = 1000, &message);
 #endif
 }
 

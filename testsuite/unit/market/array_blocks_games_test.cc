@@ -57,6 +57,48 @@ TEST(BlockGames, TakenOutAndCancelledIsTakenBack) {
   }
 }
 
+// Who holds a task alone and takes it back after all others have run owes for it too.
+TEST(BlockGames, HeldAloneAndTakenBackLaterIsTakenBack) {
+  Blocks world(
+      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
+      "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+  const std::uint32_t id = world.array(120, 50);
+  world.advance(kStart + 60, 5);
+  const std::uint32_t task = world.take_out(id).id;
+  ASSERT_EQ(world.change(task, world.job(task).uid, {.hold = true, .is_task = true}),
+            MARKET_NO_BID);
+  world.job(task).hold_by_owner();
+  world.advance(kStart + 1200, 10);
+  EXPECT_EQ(world.job(id).tasks_pending, 0u);
+  world.end(world.job(task), MARKET_JOB_CANCELLED);
+  world.seen();
+  world.advance(kStart + 2400, 100);
+  const auto bills = world.bills();
+  const auto unused = std::find_if(bills.begin(), bills.end(), [&](const auto& bill) {
+    return bill.key.job_id == task && bill.state == "UNUSED";
+  });
+  ASSERT_NE(unused, bills.end());
+  EXPECT_EQ(unused->charged, credits("0.9"));
+  world.expect_balanced();
+}
+
+// A run that is sent back has a place of its own; the others' place grows no longer for it, and nobody gets his back free.
+TEST(BlockGames, ASentBackTaskDoesNotMakeTheOthersLate) {
+  Blocks world;
+  const std::uint32_t id = world.array(400, 58);
+  world.advance(kStart + 50, 5);
+  const Time promised = world.note_of(id).end;
+  auto running = std::find_if(world.jobs.begin(), world.jobs.end(), [](const auto& entry) {
+    return entry.second.state == MARKET_JOB_RUNNING;
+  });
+  ASSERT_NE(running, world.jobs.end());
+  world.requeue(running->second, MARKET_JOB_REQUEUED);
+  world.advance(kStart + 120, 5);
+  const auto block = block_from(world.note_of(id).block);
+  ASSERT_TRUE(block);
+  EXPECT_LE(block->until, promised);
+}
+
 // Slurm sets an array's limit before it looks who asks, and then refuses: the market sets its own again.
 TEST(BlockGames, AStrangersLimitChangesNothing) {
   Blocks world;

@@ -230,5 +230,33 @@ TEST(NodePlan, BookingsFollowTheNamesOfTheirNodes) {
   EXPECT_EQ(text(plan.place(cpus(8), "batch", 0, 1)), "0:4 2:4");
 }
 
+Seat part_of(std::uint32_t first_core, std::uint32_t cores, std::uint64_t mem_mb = 0) {
+  Seat seat;
+  for (std::uint32_t core = first_core; core < first_core + cores; ++core) seat.cores.insert(core);
+  seat.mem_mb = mem_mb;
+  return seat;
+}
+
+// Cores 0 and 1 until 10. From 20 on core 1 is promised; what runs at 5 is not, and its memory neither.
+TEST(NodePlan, ABookingCanLastUntilWhatItHoldsIsPromised) {
+  Node small = node("n0", 8);
+  small.mem_mb = 100;
+  NodePlan plan;
+  plan.set_nodes({small});
+  plan.book("own", {part_of(0, 2, 40)}, 0, 10);
+  plan.book("runs", {part_of(1, 1, 90)}, 3, 60);
+  EXPECT_EQ(plan.can_last("own", 5, 40), 40);
+  plan.book("beside", {part_of(2, 1, 35)}, 12, 18);
+  EXPECT_EQ(plan.can_last("own", 5, 40), 40);
+  plan.book("promised", {part_of(1, 2)}, 20, 30);
+  EXPECT_EQ(plan.can_last("own", 5, 40), 20);
+  EXPECT_EQ(plan.can_last("own", 5, 15), 15);
+  plan.book("fills", {part_of(4, 1, 35)}, 14, 30);
+  EXPECT_EQ(plan.can_last("own", 5, 40), 14);
+  plan.book("now", {part_of(0, 1)}, 9, 12);
+  EXPECT_EQ(plan.can_last("own", 5, 40), 10);
+  EXPECT_EQ(plan.can_last("nobody", 5, 40), 0);
+}
+
 }  // namespace
 }  // namespace market
