@@ -30,6 +30,11 @@ inline const char* const kRising =
     "mechanism = \"era\";\n"
     "prices = { floor = \"60\"; cap = \"6000\"; late_penalty = \"0.5\"; };\n";
 
+// 60 an hour, of which 54 are owed until others buy what is given back.
+inline const char* const kResold =
+    "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
+    "charge = \"resale\"; cancel_grace = \"0:30\";\n";
+
 struct Blocks : World {
   explicit Blocks(const std::string& settings = kOneEach, std::uint32_t nodes = 4)
       : World(kLargeArrays + settings, nodes) {

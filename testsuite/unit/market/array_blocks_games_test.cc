@@ -40,9 +40,7 @@ TEST(BlockGames, WhatWasSoldIsNotChangedForOneTaskAlone) {
 // Who takes a task out to cancel it alone owes for it as for any that he takes back.
 TEST(BlockGames, TakenOutAndCancelledIsTakenBack) {
   for (const int passes : {0, 1, 3}) {
-    Blocks world(
-        "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
-        "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+    Blocks world(kResold);
     world.run(Ask{.budget = "1000", .cpus = 16, .limit_min = 60, .runtime = 3500});
     const std::uint32_t id = world.array(200, 50);
     world.advance(kStart + 60, 10);
@@ -59,9 +57,7 @@ TEST(BlockGames, TakenOutAndCancelledIsTakenBack) {
 
 // Who holds a task alone and takes it back after all others have run owes for it too.
 TEST(BlockGames, HeldAloneAndTakenBackLaterIsTakenBack) {
-  Blocks world(
-      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
-      "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+  Blocks world(kResold);
   const std::uint32_t id = world.array(120, 50);
   world.advance(kStart + 60, 5);
   const std::uint32_t task = world.take_out(id).id;
@@ -129,9 +125,7 @@ TEST(BlockGames, EmptyLanesDoNotLoseThePlaceWhileTasksStart) {
 // A limit of his own that the sale did not know lets half of the lanes run: what waits buys a place as wide as that, and
 // each task is paid for once.
 TEST(BlockGames, ALimitOfItsOwnersMakesThePlaceNarrower) {
-  Blocks world(
-      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
-      "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+  Blocks world(kResold);
   const std::uint32_t id = world.array(200, 50);
   world.job(id).most_tasks = 8;
   EXPECT_EQ(world.finish(), 8u);
@@ -202,9 +196,7 @@ TEST(BlockGames, FewerNodesAreFewerLanes) {
 // Who takes all tasks back but the last one owes for them as before. That one, changed, gives back its own place and buys
 // another: it buys what is given back.
 TEST(BlockGames, TheLastTaskDoesNotPayForTheOthers) {
-  Blocks world(
-      "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
-      "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+  Blocks world(kResold);
   world.run(Ask{.budget = "1000", .cpus = 16, .limit_min = 60, .runtime = 3500});
   const std::uint32_t id = world.array(200, 50);
   world.advance(kStart + 60, 10);

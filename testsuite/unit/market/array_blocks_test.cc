@@ -456,9 +456,7 @@ TEST(ArrayBlocks, WithoutFundsItWaitsAsOne) {
 // In silence, within the grace and after it. After it what is not sold again is owed above the floor.
 TEST(ArrayBlocks, WhatIsTakenBackAfterTheGraceWaitsForItsResale) {
   for (const bool in_grace : {true, false}) {
-    Blocks world(
-        "mechanism = \"first_fit\";\nprices = { fixed = \"60\"; floor = \"6\"; cap = \"60\"; };\n"
-        "charge = \"resale\"; cancel_grace = \"0:30\";\n");
+    Blocks world(kResold);
     world.scheduler = Scheduler::kNone;
     world.run(Ask{.budget = "1000", .cpus = 16, .limit_min = 60});
     const std::uint32_t id = world.array(200, 50);
