@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// One file although it is long: what tasks take out of an array's record with them, and what stays, is read side by side.
 #include "core/market/array_bids.h"
 
 #include <fmt/format.h>

@@ -9,7 +9,6 @@ setup_file() {
   cluster_new
   # One CPU for one minute costs 10.
   fixed_rate 600
-  cluster_set max_array_tasks 10000
   cluster_start
   open_account physics 100000 games
 }
@@ -163,6 +162,26 @@ has_run_a_second() {
   cluster_as games scontrol requeue "$task"
   cluster_wait 120 cluster_no_jobs -u games
   cluster_wait 30 bills_are "$id" 121 1210000000
+  all_is_well
+}
+
+limit_is() { [[ $(limit_of "$1") -eq $2 ]]; }
+
+# Slurm sets the array's limit before it looks who asks, and takes a task out of the record before anybody is asked.
+@test "a stranger's limit is set back; a task held and released alone runs in the place at its price" {
+  local id lanes
+  blocks 150 2
+  id=$JOB
+  cluster_wait 20 runs_at_least "$id" 1
+  lanes=$(limit_of "$id")
+  ! cluster_as daemon scontrol update JobId="$id" ArrayTaskThrottle=1 2>/dev/null || false
+  cluster_wait 20 limit_is "$id" "$lanes"
+  ! cluster_as games scontrol update JobId="${id}_150" TimeLimit=2 2>/dev/null || false
+  cluster_as games scontrol hold "${id}_149"
+  cluster_as games scontrol release "${id}_149"
+  cluster_wait 120 cluster_no_jobs -u games
+  cluster_wait 30 bills_are "$id" 150 1500000000
+  cluster_wait 30 no_reservations
   all_is_well
 }
 
