@@ -81,15 +81,16 @@ TEST(BlockGames, HeldAloneAndTakenBackLaterIsTakenBack) {
 // A run that is sent back has a place of its own; the others' place grows no longer for it, and nobody gets his back free.
 TEST(BlockGames, ASentBackTaskDoesNotMakeTheOthersLate) {
   Blocks world;
-  const std::uint32_t id = world.array(400, 58);
-  world.advance(kStart + 50, 5);
+  const std::uint32_t id =
+      world.run(Ask{.budget = "100", .limit_min = 5, .array = 400, .runtime = 290});
+  world.advance(kStart + 250, 5);
   const Time promised = world.note_of(id).end;
   auto running = std::find_if(world.jobs.begin(), world.jobs.end(), [](const auto& entry) {
     return entry.second.state == MARKET_JOB_RUNNING;
   });
   ASSERT_NE(running, world.jobs.end());
   world.requeue(running->second, MARKET_JOB_REQUEUED);
-  world.advance(kStart + 120, 5);
+  world.advance(kStart + 280, 5);
   const auto block = block_from(world.note_of(id).block);
   ASSERT_TRUE(block);
   EXPECT_LE(block->until, promised);
@@ -187,6 +188,13 @@ TEST(BlockGames, FewerNodesAreFewerLanes) {
     if (is_gone) world.end(job, MARKET_JOB_NODE_FAIL);
   }
   world.tell_cluster();
+  world.scheduler = Scheduler::kNone;
+  world.advance(kStart + 4000, 50);
+  const auto block = block_from(world.note_of(id).block);
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->block.lanes, 4u);
+  EXPECT_TRUE(world.reservations.contains(fmt::format("market_a{}_0", id)));
+  world.scheduler = Scheduler::kEager;
   world.finish();
   EXPECT_EQ(world.job(id).tasks_pending, 0u);
   EXPECT_EQ(world.ran(), 120u);
