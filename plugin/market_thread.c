@@ -6,8 +6,10 @@
 
 #include "core/face/market.h"
 #include "plugin/arena.h"
+#include "plugin/clock.h"
 #include "plugin/cluster.h"
 #include "plugin/convert.h"
+#include "plugin/job_index.h"
 #include "plugin/mark.h"
 #include "plugin/note.h"
 #include "plugin/orders.h"
@@ -18,6 +20,8 @@
 // Wake-ups that come in a burst share one pass.
 // Slurm's counts of new jobs take as long in one pass, at most one count longer.
 enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
+// Orders about reservations at one taking of the locks; Slurm has them as long in between.
+enum { ORDERS_US = 2000 };
 // To make a mark takes far longer than a glance. What Slurm's users change the market hears at once.
 enum { PASSES_PER_MARK = 32 };
 
@@ -29,9 +33,17 @@ static bool old_notes_moved;  // since the thread was started
 static arena_t arena;
 static uint32_t passes;
 
+// One pass. The orders live until the next one.
+struct pass {
+  size_t jobs;  // that the market was told
+  const market_order_t* orders;
+  size_t order_count;
+  int64_t total_us, longest_us, cpu_us;  // under lock; the longest at a time
+};
+
 // Time under lock, for the report.
 static struct time_held {
-  uint64_t passes, total_us, longest_us;
+  uint64_t passes, total_us, longest_us;  // the longest at a time
   time_t since;
 } held;
 
@@ -44,19 +56,13 @@ static void log_line(int level, const char* line) {
     debug("market: %s", line);
 }
 
-static int64_t now_us(void) {
-  struct timespec now;
-
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
-}
-
-static void account_held(int64_t microseconds, time_t now, size_t jobs, size_t orders) {
+static void account_held(const struct pass* pass, time_t now) {
   held.passes++;
-  held.total_us += microseconds;
-  held.longest_us = MAX(held.longest_us, (uint64_t)microseconds);
-  debug2("market: pass over %zu jobs, %zu orders, %" PRId64 " us under lock", jobs, orders,
-         microseconds);
+  held.total_us += pass->total_us;
+  held.longest_us = MAX(held.longest_us, (uint64_t)pass->longest_us);
+  debug2("market: pass over %zu jobs, %zu orders, under lock %" PRId64 " us, at most %" PRId64
+         " us at a time, %" PRId64 " us of CPU",
+         pass->jobs, pass->order_count, pass->total_us, pass->longest_us, pass->cpu_us);
   if (!held.since) held.since = now;
   if (now - held.since < REPORT_EVERY_S) return;
   verbose("market: %" PRIu64 " passes, %" PRIu64 " us under lock on average, %" PRIu64
@@ -106,7 +112,7 @@ static bool is_counted(const job_record_t* job, market_job_t* out) {
 }
 
 static void count_if_wanted(job_record_t* job, int64_t until_us, time_t now, market_job_t* out) {
-  bool is_late = now_us() >= until_us;
+  bool is_late = clock_us() >= until_us;
 
   if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
       !market_wants_count(job->job_id, note_of(job)) || is_counted(job, out) || is_late)
@@ -153,7 +159,7 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   size_t found;
   job_record_t** jobs = find_jobs(&marks, &found);
   market_job_t* records;
-  int64_t count_until_us = now_us() + (counted_at == now ? 0 : COUNTING_US);
+  int64_t count_until_us = clock_us() + (counted_at == now ? 0 : COUNTING_US);
 
   passes++;
   counts.count = 0;
@@ -222,39 +228,73 @@ static const char** gather_reservations(size_t* count) {
   return names;
 }
 
-static void pass(void) {
-  slurmctld_lock_t locks = {.conf = READ_LOCK,
-                            .job = WRITE_LOCK,
-                            .node = WRITE_LOCK,
-                            .part = READ_LOCK,
-                            .fed = READ_LOCK};
-  const market_order_t* orders;
-  size_t job_count, resv_count, order_count, rank_count;
+static bool time_to_stop(void) {
+  return atomic_load(&stopping) || slurmctld_config.shutdown_time;
+}
+
+static const slurmctld_lock_t pass_locks = {
+    .conf = READ_LOCK, .job = WRITE_LOCK, .node = WRITE_LOCK, .part = READ_LOCK, .fed = READ_LOCK};
+
+// Returns when the locks were taken.
+static int64_t take_locks(struct pass* pass) {
+  lock_slurmctld(pass_locks);
+  atomic_store(&in_pass, true);
+  pass->cpu_us -= clock_cpu_us();
+  return clock_us();
+}
+
+// Returns for how long they were held.
+static int64_t give_locks_back(struct pass* pass, int64_t since_us) {
+  int64_t held_us = clock_us() - since_us;
+
+  pass->cpu_us += clock_cpu_us();
+  atomic_store(&in_pass, false);
+  unlock_slurmctld(pass_locks);
+  pass->total_us += held_us;
+  pass->longest_us = MAX(pass->longest_us, held_us);
+  return held_us;
+}
+
+static void look_and_decide(struct pass* pass, time_t now) {
+  size_t resv_count, rank_count;
+  const char** resv_names;
   const uint16_t* ranks;
   market_job_t* jobs;
-  const char** resv_names;
-  bool changed;
-  int64_t start;
-  time_t now;
 
-  lock_slurmctld(locks);
-  start = now_us();
-  now = time(NULL);
-  atomic_store(&in_pass, true);
   arena_reset(&arena);
   cluster_tell_market(now, &arena);
   move_old_notes();
-  jobs = gather_jobs(now, &job_count);
+  jobs = gather_jobs(now, &pass->jobs);
   resv_names = gather_reservations(&resv_count);
   tell_preemptors(now);
-  order_count = market_pass(jobs, job_count, resv_names, resv_count, now, &orders);
-  changed = orders_carry_out(orders, order_count, now);
+  pass->order_count = market_pass(jobs, pass->jobs, resv_names, resv_count, now, &pass->orders);
   rank_count = market_node_ranks(&ranks);
   select_ranks_tell(ranks, rank_count);
-  atomic_store(&in_pass, false);
-  account_held(now_us() - start, now, job_count, order_count);
-  unlock_slurmctld(locks);
+}
 
+static bool order_reservations(const struct pass* pass, size_t* next, int64_t since_us) {
+  return orders_for_reservations(pass->orders, pass->order_count, next, since_us + ORDERS_US,
+                                 time(NULL));
+}
+
+static void make_pass(void) {
+  struct pass pass = {0};
+  int64_t since_us = take_locks(&pass), held_us;
+  time_t now = time(NULL);
+  size_t next = 0;
+  bool changed;
+
+  look_and_decide(&pass, now);
+  changed = orders_for_jobs(pass.orders, pass.order_count, now);
+  changed |= order_reservations(&pass, &next, clock_us());
+  held_us = give_locks_back(&pass, since_us);
+  while (next < pass.order_count && !time_to_stop()) {
+    usleep(MIN(held_us, ORDERS_US));
+    since_us = take_locks(&pass);
+    changed |= order_reservations(&pass, &next, since_us);
+    held_us = give_locks_back(&pass, since_us);
+  }
+  account_held(&pass, now);
   if (changed) queue_job_scheduler();
 }
 
@@ -266,14 +306,10 @@ static void forget_ranks(void) {
   unlock_slurmctld(locks);
 }
 
-static bool time_to_stop(void) {
-  return atomic_load(&stopping) || slurmctld_config.shutdown_time;
-}
-
 static void* run(void* unused) {
   (void)unused;
   while (!time_to_stop()) {
-    if (job_list && part_list) pass();
+    if (job_list && part_list) make_pass();
     if (time_to_stop()) break;
     usleep(PASS_GAP_MS * 1000);
     market_wait(market_interval_ms());
@@ -313,6 +349,7 @@ void market_thread_stop(void) {
   running = false;
   market_close(FLUSH_MS);
   arena_free(&arena);
+  job_index_free();
 }
 
 void market_thread_wake(void) {

@@ -2,6 +2,8 @@
 #include "plugin/orders.h"
 
 #include "plugin/award.h"
+#include "plugin/clock.h"
+#include "plugin/job_index.h"
 #include "plugin/note.h"
 #include "plugin/reservation.h"
 #include "plugin/resize.h"
@@ -98,6 +100,12 @@ static outcome_t take_award(job_record_t* job, const market_order_t* order) {
   return result(why);
 }
 
+// What began to run, or ended, while other orders were carried out needs no reservation.
+static outcome_t bind_job(job_record_t* job, const char* name) {
+  if (!IS_JOB_PENDING(job)) return nothing_to_do();
+  return result(reservation_bind(job, name));
+}
+
 static outcome_t unbind(job_record_t* job) {
   if (!job->resv_name) return nothing_to_do();
   reservation_unbind(job);
@@ -177,7 +185,7 @@ static outcome_t for_job(const market_order_t* order, time_t now) {
     case MARKET_RELEASE:
       return release(job);
     case MARKET_BIND:
-      return result(reservation_bind(job, order->name));
+      return bind_job(job, order->name);
     case MARKET_UNBIND:
       return unbind(job);
     case MARKET_SPLIT:
@@ -220,18 +228,46 @@ static outcome_t carry_out(const market_order_t* order, time_t now) {
   }
 }
 
-bool orders_carry_out(const market_order_t* orders, size_t count, time_t now) {
+static bool is_about_reservation(const market_order_t* order) {
+  switch (order->kind) {
+    case MARKET_RESERVE:
+    case MARKET_EXTEND:
+    case MARKET_UNRESERVE:
+    case MARKET_BIND:
+    case MARKET_UNBIND:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool carry_out_and_tell(const market_order_t* order, time_t now) {
+  outcome_t outcome = carry_out(order, now);
+
+  if (!outcome.why) return outcome.changed;
+  verbose("market: order to %s for job %u %s not carried out: %s", market_order_name(order->kind),
+          order->job_id, order->name ? order->name : "", outcome.why);
+  market_order_failed(order, outcome.why, now);
+  return outcome.changed;
+}
+
+bool orders_for_jobs(const market_order_t* orders, size_t count, time_t now) {
   bool changed = false;
 
-  for (size_t i = 0; i < count; i++) {
-    outcome_t outcome = carry_out(&orders[i], now);
+  for (size_t i = 0; i < count; i++)
+    if (!is_about_reservation(&orders[i])) changed |= carry_out_and_tell(&orders[i], now);
+  return changed;
+}
 
-    changed |= outcome.changed;
-    if (!outcome.why) continue;
-    verbose("market: order to %s for job %u %s not carried out: %s",
-            market_order_name(orders[i].kind), orders[i].job_id,
-            orders[i].name ? orders[i].name : "", outcome.why);
-    market_order_failed(&orders[i], outcome.why, now);
+bool orders_for_reservations(const market_order_t* orders, size_t count, size_t* next,
+                             int64_t until_us, time_t now) {
+  bool changed = false, is_late = false;
+
+  job_index_forget();
+  for (; *next < count && !is_late; (*next)++) {
+    if (!is_about_reservation(&orders[*next])) continue;
+    changed |= carry_out_and_tell(&orders[*next], now);
+    is_late = clock_us() >= until_us;
   }
   return changed;
 }

@@ -7,6 +7,7 @@
 
 #include "plugin/cluster.h"
 #include "plugin/compat/reservation_api.h"
+#include "plugin/job_index.h"
 #include "plugin/slurm_count.h"
 #include "src/common/uid.h"
 
@@ -83,20 +84,23 @@ static bool job_holds(const job_record_t* job, const place_t* place) {
 }
 
 // Other jobs than the one that the place is for. Of a record that stands for tasks these run in its place.
-static bool jobs_in_the_way(const place_t* place, time_t start, uint32_t own) {
+static bool jobs_in_the_way(const market_order_t* order, const place_t* place, time_t start) {
+  const uint32_t own = order->job_id;
   const job_record_t* owner = find_job_record(own);
   const bool has_tasks = owner && owner->array_recs && owner->array_task_id == NO_VAL;
-  list_itr_t* each = list_iterator_create(job_list);
-  job_record_t* job;
-  bool found = false;
 
-  while (!found && (job = list_next(each))) {
-    if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) continue;
-    if (job->job_id == own || (has_tasks && job->array_job_id == own)) continue;
-    found = job->end_time > start && job_holds(job, place);
+  for (uint32_t i = 0; i < order->alloc_count; i++) {
+    job_span_t on_node = job_index_on_node(order->allocs[i].node);
+
+    for (size_t j = 0; j < on_node.count; j++) {
+      const job_record_t* job = on_node.jobs[j];
+
+      if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) continue;
+      if (job->job_id == own || (has_tasks && job->array_job_id == own)) continue;
+      if (job->end_time > start && job_holds(job, place)) return true;
+    }
   }
-  list_iterator_destroy(each);
-  return found;
+  return false;
 }
 
 static bool reservation_holds(const slurmctld_resv_t* resv, const place_t* place) {
@@ -213,7 +217,7 @@ const char* reservation_create(const market_order_t* order, time_t now) {
   if (order->end <= start) return "its time is over";
   if (resv_list && find_resv_name((char*)order->name)) return "there is one of that name";
   why = make_place(order, &place);
-  if (!why && jobs_in_the_way(&place, start, order->job_id))
+  if (!why && jobs_in_the_way(order, &place, start))
     why = "jobs hold some of the cores at that time";
   if (!why && reservations_in_the_way(&place, start, order->end, now))
     why = "another reservation holds some of the cores at that time";
@@ -248,37 +252,35 @@ void reservation_unbind(job_record_t* job) {
   last_job_update = time(NULL);
 }
 
-static void unbind_jobs_of(const slurmctld_resv_t* resv) {
-  list_itr_t* each = list_iterator_create(job_list);
-  job_record_t* job;
+static bool is_in(const job_record_t* job, const slurmctld_resv_t* resv) {
+  return job->resv_ptr == resv || !xstrcmp(job->resv_name, resv->name);
+}
 
-  while ((job = list_next(each)))
-    if (job->resv_ptr == resv || !xstrcmp(job->resv_name, resv->name)) reservation_unbind(job);
-  list_iterator_destroy(each);
+static void unbind_jobs_of(const slurmctld_resv_t* resv) {
+  job_span_t bound = job_index_bound();
+
+  for (size_t i = 0; i < bound.count; i++)
+    if (is_in(bound.jobs[i], resv)) reservation_unbind(bound.jobs[i]);
 }
 
 // Jobs in a place that was bought end with it: outside it they would run for nothing.
 static void end_jobs_of(const slurmctld_resv_t* resv) {
-  list_itr_t* each = list_iterator_create(job_list);
-  job_record_t* job;
+  job_span_t bound = job_index_bound();
 
-  while ((job = list_next(each)))
-    if (!IS_JOB_FINISHED(job) && (job->resv_ptr == resv || !xstrcmp(job->resv_name, resv->name)))
-      job_signal(job, SIGKILL, 0, slurm_conf.slurm_user_id, false);
-  list_iterator_destroy(each);
+  for (size_t i = 0; i < bound.count; i++)
+    if (!IS_JOB_FINISHED(bound.jobs[i]) && is_in(bound.jobs[i], resv))
+      job_signal(bound.jobs[i], SIGKILL, 0, slurm_conf.slurm_user_id, false);
 }
 
 // Slurm looks for the reservation by its name again.
 static void loosen_jobs_of(const slurmctld_resv_t* resv) {
-  list_itr_t* each = list_iterator_create(job_list);
-  job_record_t* job;
+  job_span_t bound = job_index_bound();
 
-  while ((job = list_next(each))) {
-    if (job->resv_ptr != resv) continue;
-    job->resv_id = 0;
-    job->resv_ptr = NULL;
+  for (size_t i = 0; i < bound.count; i++) {
+    if (bound.jobs[i]->resv_ptr != resv) continue;
+    bound.jobs[i]->resv_id = 0;
+    bound.jobs[i]->resv_ptr = NULL;
   }
-  list_iterator_destroy(each);
 }
 
 const char* reservation_delete(const char* name, bool moves) {
@@ -303,7 +305,6 @@ const char* reservation_bind(job_record_t* job, const char* name) {
   int code;
 
   if (!resv) return "no such reservation";
-  if (!IS_JOB_PENDING(job)) return "the job is not pending";
   if (job->resv_name && !cluster_is_market_reservation(job->resv_name))
     return "the job asked for another reservation";
   xfree(job->resv_name);
@@ -318,6 +319,7 @@ const char* reservation_bind(job_record_t* job, const char* name) {
     reservation_unbind(job);
     return why;
   }
+  job_index_bind(job);
   last_job_update = time(NULL);
   return NULL;
 }
