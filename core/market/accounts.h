@@ -3,12 +3,13 @@
 // that are still to be written into the books.
 #pragma once
 
+#include <compare>
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/market/books_report.h"
@@ -105,6 +106,13 @@ class Accounts {
   void return_orphans(std::uint64_t pass_number, Time now);
 
  private:
+  /// One run among those of its job's number; `key`: SegmentKey::text().
+  struct RunOfJob {
+    std::uint32_t job_id = 0;
+    std::string key;
+    auto operator<=>(const RunOfJob& other) const = default;
+  };
+
   void enqueue(Queued queued);
   const ledger::OpenLien* lien_of(const Job& job) const;
 
@@ -118,7 +126,7 @@ class Accounts {
   std::size_t unwritten_ = 0;             // queued or at who keeps the books
   std::vector<Queued> unread_;            // written, but the balances were not read since
   std::set<std::string> missing_owners_;  // accounts of owners that were said not to exist
-  std::unordered_map<std::string, ledger::OpenLien> open_liens_;  // without a job so far, by key
+  std::map<RunOfJob, ledger::OpenLien> open_liens_;  // without a job so far
   bool liens_read_ = false, recovering_ = true;
   Time recovering_since_ = 0;          // 0: no pass has been since the open liens were read
   std::uint64_t recovering_from_ = 0;  // the pass before that one

@@ -32,10 +32,10 @@ bool is_of_bid(const ledger::Segment& lien, const Job& job) {
 
 const ledger::OpenLien* Accounts::lien_of(const Job& job) const {
   ledger::SegmentKey key = run_key(cluster_name_, job);
-  auto lien = open_liens_.find(key.text());
+  auto lien = open_liens_.find({key.job_id, key.text()});
   if (lien == open_liens_.end()) {
     key.bid.clear();
-    lien = open_liens_.find(key.text());
+    lien = open_liens_.find({key.job_id, key.text()});
   }
   const bool is_its = lien != open_liens_.end() && is_of_bid(lien->second.segment, job);
   return is_its ? &lien->second : nullptr;
@@ -44,8 +44,8 @@ const ledger::OpenLien* Accounts::lien_of(const Job& job) const {
 void Accounts::take_open_liens(std::vector<ledger::OpenLien> liens) {
   open_liens_.clear();
   for (ledger::OpenLien& lien : liens) {
-    std::string key = lien.segment.key.text();
-    open_liens_.emplace(std::move(key), std::move(lien));
+    RunOfJob run{lien.segment.key.job_id, lien.segment.key.text()};
+    open_liens_.emplace(std::move(run), std::move(lien));
   }
   liens_read_ = recovering_ = true;
   recovering_since_ = 0;
@@ -61,7 +61,6 @@ std::set<std::string> Accounts::decided_runs() const {
 
 bool Accounts::reconcile(Job& job, const std::set<std::string>& decided, double billing) {
   const ledger::OpenLien* found = lien_of(job);
-  const std::string key = found != nullptr ? found->segment.key.text() : std::string();
   const bool is_decided = decided.contains(run_key(cluster_name_, job).text());
   if (job.phase == Phase::kEnded && found != nullptr && !is_decided) return false;
   if (!is_decided && job.phase != Phase::kEnded) {
@@ -78,7 +77,7 @@ bool Accounts::reconcile(Job& job, const std::set<std::string>& decided, double 
       set_lien(job, wanted, billing);
     }
   }
-  open_liens_.erase(key);
+  if (found != nullptr) open_liens_.erase({found->segment.key.job_id, found->segment.key.text()});
   return true;
 }
 
@@ -91,15 +90,15 @@ void Accounts::claim_lien(Job& job, bool settled) {
     job.agreed.terms.start = lien->segment.planned_start;
     job.agreed.terms.promised_end = lien->segment.promised_end;
   }
-  open_liens_.erase(lien->segment.key.text());
+  open_liens_.erase({lien->segment.key.job_id, lien->segment.key.text()});
 }
 
 std::vector<ledger::Segment> Accounts::take_older_liens(const Job& job, std::uint32_t restart) {
   std::vector<ledger::Segment> older;
-  for (auto entry = open_liens_.begin(); entry != open_liens_.end();) {
+  auto entry = open_liens_.lower_bound({job.id, ""});
+  while (entry != open_liens_.end() && entry->first.job_id == job.id) {
     const ledger::Segment& segment = entry->second.segment;
-    if (segment.key.job_id != job.id || segment.key.restart >= restart ||
-        !is_of_bid(segment, job)) {
+    if (segment.key.restart >= restart || !is_of_bid(segment, job)) {
       ++entry;
       continue;
     }
@@ -118,8 +117,8 @@ void Accounts::return_orphans(std::uint64_t pass_number, Time now) {
   if (pass_number - recovering_from_ < kPassesToShowUp || now - recovering_since_ < kOrphanLife)
     return;
   recovering_ = false;
-  for (const auto& [key, lien] : open_liens_) {
-    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", key,
+  for (const auto& [run, lien] : open_liens_) {
+    log_(LogLevel::kInfo, fmt::format("lien of {} on {} has no job any more: it returns", run.key,
                                       lien.segment.account));
     Queued queued;
     queued.operation = ledger::VoidLien{lien.segment.key, "the job is gone"};

@@ -24,34 +24,32 @@ constexpr Time kNodesMayReturn = 3600;       // seconds
 // Slurm starts jobs between two passes, also where the market has just planned one. Without a
 // reservation such a place is lost, and another one is found before Slurm refuses this one.
 void Planner::yield_places(Time now) {
-  const auto takes = [](const NewRun& run, const Job& job) {
-    return job.agreed.terms.start < run.end &&
-           std::any_of(job.place.placement.begin(), job.place.placement.end(),
-                       [&](const Seat& seat) {
-                         return std::any_of(
-                             run.placement.begin(), run.placement.end(), [&](const Seat& held) {
-                               return held.node == seat.node && held.cores.overlaps(seat.cores);
-                             });
-                       });
-  };
   const std::vector<NewRun> new_runs = site_.cluster.take_new_runs();
   if (new_runs.empty()) return;
+  struct Held {
+    Time end = 0;
+    const CoreSet* cores = nullptr;
+  };
   Time last_end = 0;
-  std::vector<bool> is_taken(site_.cluster.nodes().size(), false);  // nodes, in part or whole
+  std::vector<std::vector<Held>> held(site_.cluster.nodes().size());  // by node
   for (const NewRun& run : new_runs) {
     last_end = std::max(last_end, run.end);
     for (const Seat& seat : run.placement)
-      if (seat.node < is_taken.size()) is_taken[seat.node] = true;
+      if (seat.node < held.size()) held[seat.node].push_back({run.end, &seat.cores});
   }
+  const auto is_taken = [&held](const Seat& seat, Time start) {
+    return seat.node < held.size() &&
+           std::any_of(held[seat.node].begin(), held[seat.node].end(), [&](const Held& one) {
+             return start < one.end && one.cores->overlaps(seat.cores);
+           });
+  };
   for (const Job* planned : site_.jobs.confirmed_before(last_end)) {
     if (!planned->place.booked || planned->place.reserved) continue;
-    const bool is_near = std::any_of(
-        planned->place.placement.begin(), planned->place.placement.end(),
-        [&](const Seat& seat) { return seat.node < is_taken.size() && is_taken[seat.node]; });
-    if (!is_near) continue;
-    const bool lost = std::any_of(new_runs.begin(), new_runs.end(),
-                                  [&](const NewRun& run) { return takes(run, *planned); });
-    if (!lost) continue;
+    const Placement& seats = planned->place.placement;
+    const bool is_lost = std::any_of(seats.begin(), seats.end(), [&](const Seat& seat) {
+      return is_taken(seat, planned->agreed.terms.start);
+    });
+    if (!is_lost) continue;
     Job& job = *site_.jobs.find(planned->id);
     site_.exchange_of(job).unplace(job, now);
     job.place.retry_at = 0;

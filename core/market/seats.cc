@@ -141,19 +141,10 @@ bool read_cores(std::string_view text, const Node& node, CoreSet& cores) {
   return cores.count() > 0 && all.count() == node.cores;
 }
 
-/// The node called `name`. Names mostly come in the order of nodes, so the search begins at `from`.
-std::optional<std::uint32_t> find_node(std::string_view name, const std::vector<Node>& nodes,
-                                       std::size_t from) {
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::size_t at = (from + i) % nodes.size();
-    if (nodes[at].name == name) return static_cast<std::uint32_t>(at);
-  }
-  return std::nullopt;
-}
-
 /// Takes one group "NAMES:CORES:MB:GRES" off `text` and adds its seats. Only the names have commas.
-bool read_group(std::string_view& text, const std::vector<Node>& nodes, bool also_unusable,
+bool read_group(std::string_view& text, const NodeNames& known, bool also_unusable,
                 Placement& placement) {
+  const std::vector<Node>& nodes = known.nodes();
   const auto names = expand_hostlist(cut_outside_brackets(text, ':'), nodes.size());
   if (!names) return false;
   const std::string_view cores = cut_outside_brackets(text, ':');
@@ -166,7 +157,7 @@ bool read_group(std::string_view& text, const std::vector<Node>& nodes, bool als
     seat.gres[std::string(name)] = static_cast<std::int64_t>(number_from(gres, 10));
   }
   for (const std::string& name : *names) {
-    const auto node = find_node(name, nodes, placement.empty() ? 0 : placement.back().node + 1);
+    const auto node = known.find(name);
     if (!node || (!nodes[*node].usable && !also_unusable)) return false;
     seat.node = *node;
     if (!read_cores(cores, nodes[*node], seat.cores)) return false;
@@ -191,11 +182,21 @@ std::string seats_text(const Placement& placement, const std::vector<Node>& node
   return text;
 }
 
-std::optional<Placement> placement_from(std::string_view text, const std::vector<Node>& nodes,
+NodeNames::NodeNames(const std::vector<Node>& nodes) : nodes_(nodes) {
+  by_name_.reserve(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) by_name_.emplace(nodes[i].name, i);
+}
+
+std::optional<std::uint32_t> NodeNames::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Placement> placement_from(std::string_view text, const NodeNames& names,
                                         bool also_unusable) {
   Placement placement;
   while (!text.empty()) {
-    if (!read_group(text, nodes, also_unusable, placement)) return std::nullopt;
+    if (!read_group(text, names, also_unusable, placement)) return std::nullopt;
   }
   if (placement.empty()) return std::nullopt;
   const auto by_node = [](const Seat& a, const Seat& b) { return a.node < b.node; };

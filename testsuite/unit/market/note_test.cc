@@ -93,7 +93,7 @@ TEST(Seats, ComeBackAsTheyWere) {
       if (random() % 4 == 0) placement.back().gres["gpu:a100"] = 1 + random() % 2;
     }
     const std::string text = seats_text(placement, nodes);
-    const auto found = placement_from(text, nodes);
+    const auto found = placement_from(text, NodeNames(nodes));
     ASSERT_EQ(found.has_value(), !placement.empty()) << text;
     if (found) expect_same(*found, placement);
   }
@@ -101,7 +101,7 @@ TEST(Seats, ComeBackAsTheyWere) {
 
 TEST(Seats, ThoseOfTheOlderFormAreRead) {
   const std::vector<Node> nodes = nodes_of({"n1", "n2"});
-  const auto found = placement_from("n2:3::,n1:f:4096:gpu:a100=2", nodes);
+  const auto found = placement_from("n2:3::,n1:f:4096:gpu:a100=2", NodeNames(nodes));
   ASSERT_TRUE(found);
   Placement meant{seat_of(0, 0xf, 4096), seat_of(1, 0x3)};
   meant[0].gres["gpu:a100"] = 2;
@@ -132,7 +132,7 @@ TEST(Seats, WhatCannotBeHadIsNoPlace) {
                            "n1:ffffffffffffffffffffffff::",
                            "n1,n2",
                            "n1,:*::"}) {
-    const auto found = placement_from(text, nodes);
+    const auto found = placement_from(text, NodeNames(nodes));
     EXPECT_EQ(found.has_value(), std::string_view(text) == "n1:*::,") << text;
   }
 }
