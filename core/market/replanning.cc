@@ -9,6 +9,7 @@
 #include "core/market/lane_search.h"
 #include "core/market/planner.h"
 #include "core/market/reserved.h"
+#include "core/market/search.h"
 #include "core/market/text.h"
 
 namespace market {
@@ -157,6 +158,23 @@ void Planner::fund_waiting(Time now) {
   }
 }
 
+namespace {
+
+// Whether there is room for the job from `start` until its own place begins, without which it cannot start there. Cheap
+// where others of its kind found none.
+bool has_room_before_place(const Site& site, const Job& job, Time start) {
+  if (block_of(job) != nullptr) return true;
+  const Request& request = job.agreed.bid.request;
+  const Time length = request.duration + site.exchange_of(request).settings.start_slack;
+  const Time end = std::min(start + length, job.agreed.terms.start);
+  PlaceSearch places(site.cluster.plan(), request.demand.shape, request.partition);
+  if (places.at(start, end)) return true;
+  next_try(site.cluster.bookings(), places, start, end, 0);  // so that searches after it know
+  return false;
+}
+
+}  // namespace
+
 // What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
 // was made.
 void Planner::pull_forward(Time now) {
@@ -174,7 +192,9 @@ void Planner::pull_forward(Time now) {
       continue;
     }
     ++moves;
-    if (site_.closed_by_sisters(planned).contains(now)) continue;
+    if (site_.closed_by_sisters(planned).contains(now) ||
+        !has_room_before_place(site_, planned, now))
+      continue;
     auto choice = site_.earliest_place(planned, now, now);
     if (!choice) continue;
     Job& job = *site_.jobs.find(planned.id);
