@@ -22,6 +22,8 @@
 enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
 // Orders about reservations at one taking of the locks; Slurm has them as long in between.
 enum { ORDERS_US = 2000 };
+// The same of jobs that are taken over after a start: as many as take about so long.
+enum { FIRST_SLICE = 100, SLICE_US = 10000 };
 // To make a mark takes far longer than a glance. What Slurm's users change the market hears at once.
 enum { PASSES_PER_MARK = 32 };
 
@@ -29,7 +31,7 @@ static pthread_t thread;
 static bool running;
 static atomic_bool stopping;
 static atomic_bool in_pass;
-static bool old_notes_moved;  // since the thread was started
+static bool old_notes_moved, taken_over;  // since the thread was started
 static arena_t arena;
 static uint32_t passes;
 
@@ -153,38 +155,45 @@ static job_record_t** find_jobs(market_mark_t** marks, size_t* count) {
   return jobs;
 }
 
+// Its record, where the market wants it.
+static bool gather_job(job_record_t* job, uint64_t glance, int64_t count_until_us, time_t now,
+                       market_job_t* record) {
+  if (!market_wants_job(convert_state(job->job_state), note_of(job))) return false;
+  keep_whole_time(job);
+  if (IS_JOB_FINISHED(job)) {
+    convert_ended_job(job, now, &arena, record);
+  } else {
+    convert_job(job, now, &arena, record);
+    count_if_wanted(job, count_until_us, now, record);
+  }
+  record->mark = mark_of(job);
+  record->glance = glance;
+  return true;
+}
+
+static int64_t begin_to_count(time_t now) {
+  counts.count = 0;
+  return clock_us() + (counted_at == now ? 0 : COUNTING_US);
+}
+
 // The records that the market needs, in the arena.
 static market_job_t* gather_jobs(time_t now, size_t* count) {
   market_mark_t* marks;
   size_t found;
   job_record_t** jobs = find_jobs(&marks, &found);
   market_job_t* records;
-  int64_t count_until_us = clock_us() + (counted_at == now ? 0 : COUNTING_US);
+  int64_t count_until_us = begin_to_count(now);
 
   passes++;
-  counts.count = 0;
   market_look(marks, found, now);
   *count = 0;
   for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
   records = arena_array(&arena, *count, sizeof(*records));
   *count = 0;
-  for (size_t i = 0; i < found; i++) {
-    market_job_t* record = &records[*count];
-
-    if (!marks[i].is_wanted ||
-        !market_wants_job(convert_state(jobs[i]->job_state), note_of(jobs[i])))
-      continue;
-    (*count)++;
-    keep_whole_time(jobs[i]);
-    if (IS_JOB_FINISHED(jobs[i])) {
-      convert_ended_job(jobs[i], now, &arena, record);
-    } else {
-      convert_job(jobs[i], now, &arena, record);
-      count_if_wanted(jobs[i], count_until_us, now, record);
-    }
-    record->mark = mark_of(jobs[i]);
-    record->glance = marks[i].glance;
-  }
+  for (size_t i = 0; i < found; i++)
+    if (marks[i].is_wanted &&
+        gather_job(jobs[i], marks[i].glance, count_until_us, now, &records[*count]))
+      (*count)++;
   return records;
 }
 
@@ -260,14 +269,18 @@ static void look_and_decide(struct pass* pass, time_t now) {
   const char** resv_names;
   const uint16_t* ranks;
   market_job_t* jobs;
+  market_stage_t stage;
 
   arena_reset(&arena);
   cluster_tell_market(now, &arena);
   move_old_notes();
-  jobs = gather_jobs(now, &pass->jobs);
-  resv_names = gather_reservations(&resv_count);
-  tell_preemptors(now);
-  pass->order_count = market_pass(jobs, pass->jobs, resv_names, resv_count, now, &pass->orders);
+  stage = market_stage();
+  if (stage == MARKET_DECIDES || (stage == MARKET_TAKES_OVER && taken_over)) {
+    jobs = gather_jobs(now, &pass->jobs);
+    resv_names = gather_reservations(&resv_count);
+    tell_preemptors(now);
+    pass->order_count = market_pass(jobs, pass->jobs, resv_names, resv_count, now, &pass->orders);
+  }
   rank_count = market_node_ranks(&ranks);
   select_ranks_tell(ranks, rank_count);
 }
@@ -275,6 +288,73 @@ static void look_and_decide(struct pass* pass, time_t now) {
 static bool order_reservations(const struct pass* pass, size_t* next, int64_t since_us) {
   return orders_for_reservations(pass->orders, pass->order_count, next, since_us + ORDERS_US,
                                  time(NULL));
+}
+
+static bool stands_for_tasks(const job_record_t* job) {
+  return job->array_recs && job->array_task_id == NO_VAL;
+}
+
+// The numbers of all jobs that may be the market's, those that stand for tasks of arrays first.
+static uint32_t* number_jobs(size_t* count) {
+  uint32_t* ids = xcalloc(list_count(job_list) + 1, sizeof(*ids));
+  list_itr_t* each = list_iterator_create(job_list);
+  job_record_t* job;
+
+  *count = 0;
+  for (int arrays = 1; arrays >= 0; arrays--) {
+    while ((job = list_next(each)))
+      if (stands_for_tasks(job) == arrays && is_candidate(job, false))
+        ids[(*count)++] = job->job_id;
+    list_iterator_reset(each);
+  }
+  list_iterator_destroy(each);
+  return ids;
+}
+
+static void take_over_some(const uint32_t* ids, size_t count) {
+  time_t now = time(NULL);
+  int64_t count_until_us = begin_to_count(now);
+  market_job_t* records;
+  const market_order_t* orders;
+  size_t told = 0, order_count;
+
+  arena_reset(&arena);
+  records = arena_array(&arena, count, sizeof(*records));
+  for (size_t i = 0; i < count; i++) {
+    job_record_t* job = find_job_record(ids[i]);
+
+    if (job && is_candidate(job, false) &&
+        gather_job(job, glance_of(job), count_until_us, now, &records[told]))
+      told++;
+  }
+  order_count = market_take_over(records, told, now, &orders);
+  orders_for_jobs(orders, order_count, now);
+}
+
+// After a start all jobs are new to the market, which takes far longer than a pass may hold the locks.
+static void take_over(void) {
+  struct pass pass = {0};
+  int64_t since_us = take_locks(&pass), held_us;
+  size_t count, next = 0, at_once = FIRST_SLICE;
+  uint32_t* ids = number_jobs(&count);
+
+  give_locks_back(&pass, since_us);
+  while (next < count && !time_to_stop()) {
+    size_t some = MIN(at_once, count - next);
+
+    since_us = take_locks(&pass);
+    take_over_some(ids + next, some);
+    held_us = give_locks_back(&pass, since_us);
+    next += some;
+    usleep(MIN(held_us, ORDERS_US));
+    if (held_us * 2 < SLICE_US) at_once *= 2;
+    if (held_us > SLICE_US) at_once = MAX(at_once / 2, 1);
+  }
+  xfree(ids);
+  taken_over = true;
+  verbose("market: looked at %zu jobs after the start, %" PRId64 " us under lock, at most %" PRId64
+          " us at a time",
+          count, pass.total_us, pass.longest_us);
 }
 
 static void make_pass(void) {
@@ -309,7 +389,10 @@ static void forget_ranks(void) {
 static void* run(void* unused) {
   (void)unused;
   while (!time_to_stop()) {
-    if (job_list && part_list) make_pass();
+    if (job_list && part_list) {
+      if (!taken_over && market_stage() == MARKET_TAKES_OVER) take_over();
+      make_pass();
+    }
     if (time_to_stop()) break;
     usleep(PASS_GAP_MS * 1000);
     market_wait(market_interval_ms());
@@ -331,7 +414,7 @@ void market_thread_start(void) {
     return;
   }
   cluster_forget();
-  old_notes_moved = false;
+  old_notes_moved = taken_over = false;
   atomic_store(&stopping, false);
   if (pthread_create(&thread, NULL, run, NULL)) {
     error("market: cannot start its thread; jobs run as without it");

@@ -368,6 +368,21 @@ void market_tell_preemptors(const market_preemptor_t* preemptors, size_t count) 
   });
 }
 
+market_stage_t market_stage(void) {
+  return with_market("market_stage", MARKET_CANNOT_DECIDE,
+                     [](market::LockedMarket& market) { return market.stage(); });
+}
+
+size_t market_take_over(const market_job_t* jobs, size_t job_count, int64_t now,
+                        const market_order_t** orders) {
+  *orders = nullptr;
+  return with_market("market_take_over", size_t{0}, [&](market::LockedMarket& market) {
+    const auto& list = market.take_over(jobs, job_count, now);
+    *orders = list.data();
+    return list.size();
+  });
+}
+
 void market_look(market_mark_t* marks, size_t count, int64_t now) {
   for (size_t i = 0; i < count; ++i) marks[i].is_wanted = true;
   with_market("market_look", 0, [&](market::LockedMarket& market) {

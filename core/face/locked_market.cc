@@ -262,6 +262,20 @@ const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
   return orders_;
 }
 
+// A market that observes is told of all jobs in each pass, by itself.
+market_stage_t LockedMarket::stage() const {
+  const MutexLock lock(mutex_);
+  if (observer_.has_markets()) return MARKET_DECIDES;
+  if (!market_.may_decide()) return MARKET_CANNOT_DECIDE;
+  return market_.takes_over() ? MARKET_TAKES_OVER : MARKET_DECIDES;
+}
+
+const std::vector<market_order_t>& LockedMarket::take_over(const market_job_t* jobs,
+                                                           std::size_t job_count, Time now) {
+  const MutexLock lock(mutex_);
+  return market_.take_over(jobs, job_count, now);
+}
+
 const std::vector<std::uint16_t>& LockedMarket::ranks_of_nodes() {
   const MutexLock lock(mutex_);
   ranks_given_ = market_.ranks_of_nodes();

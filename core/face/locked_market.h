@@ -54,6 +54,9 @@ class LockedMarket {
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
+  market_stage_t stage() const;
+  const std::vector<market_order_t>& take_over(const market_job_t* jobs, std::size_t job_count,
+                                               Time now);
   const std::vector<std::uint16_t>& ranks_of_nodes();
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);

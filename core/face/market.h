@@ -29,7 +29,7 @@ enum market_log_level { MARKET_LOG_ERROR, MARKET_LOG_INFO, MARKET_LOG_DEBUG };
 typedef void (*market_log_fn)(int level, const char* line);
 
 /* Raise it when a function or a field takes another meaning; sizes tell of the rest. */
-#define MARKET_FACE_VERSION 4
+#define MARKET_FACE_VERSION 5
 
 /* ---- life ---- */
 
@@ -163,6 +163,12 @@ void market_look(market_mark_t* marks, size_t count, int64_t now);
  * order under the same slurmctld locks; they live until the next pass. */
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders);
+
+market_stage_t market_stage(void);
+/* Takes some of it over before the first pass, so that slurmctld goes on in between: of some of the jobs, each once, array
+ * records that stand for tasks before all others. Returns orders for jobs, as market_pass(). */
+size_t market_take_over(const market_job_t* jobs, size_t job_count, int64_t now,
+                        const market_order_t** orders);
 
 /* The order in which Slurm is to take nodes where it is free to choose: a rank for each node of the
  * last market_update_cluster(), 0 the cheapest. They live until the next call. Returns their count: 0

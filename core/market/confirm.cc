@@ -236,23 +236,14 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
     job.place.adopt_seats = note.seats;
 }
 
-// Everybody gets the old place again; those whose place was not kept take what is left at their
-// start.
-void Confirmation::place_adopted(Time now) {
-  const auto needs = [](const Job& job) { return job.place.adopt_seats.has_value(); };
-  const JobRange awake = site_.jobs.awake();
-  if (std::none_of(awake.begin(), awake.end(), needs)) return;
-  std::vector<Job*> without;
+// Everybody gets the old place again.
+void Confirmation::place_known(Time now) {
+  const NodeNames names(site_.cluster.nodes());
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->place.adopt_seats) continue;
-    const bool began = has_begun(*job, now);
-    auto placement = placement_from(*job->place.adopt_seats, site_.cluster.nodes(), began);
-    if (!placement && began) continue;  // it stays when it is, wherever that was
+    auto placement = placement_from(*job->place.adopt_seats, names, has_begun(*job, now));
+    if (!placement) continue;
     job->place.adopt_seats.reset();
-    if (!placement) {
-      without.push_back(job);
-      continue;
-    }
     if (block_of(*job) != nullptr && job->place.until > now) {
       site_.exchange_of(*job).place_block(*job, std::move(*placement), job->place.until);
       continue;
@@ -262,7 +253,18 @@ void Confirmation::place_adopted(Time now) {
     site_.exchange_of(*job).place(*job,
                                   Choice{start, job->agreed.terms.price, std::move(*placement)});
   }
-  for (Job* job : without) {
+}
+
+// Those whose place was not kept take what is left at their start.
+void Confirmation::place_adopted(Time now) {
+  const auto needs = [](const Job& job) { return job.place.adopt_seats.has_value(); };
+  const JobRange awake = site_.jobs.awake();
+  if (std::none_of(awake.begin(), awake.end(), needs)) return;
+  place_known(now);
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
+    if (!job->place.adopt_seats) continue;
+    if (has_begun(*job, now)) continue;  // it stays when it is, wherever that was
+    job->place.adopt_seats.reset();
     if (job->component) continue;  // it gets a place together with the others
     if (block_of(*job) != nullptr)
       site_.exchange_of(*job).unreserve(*job);  // it is of another place

@@ -108,6 +108,14 @@ class Market {
                                           Time now) {
     return planner_.pass(jobs, job_count, resv_names, resv_count, now);
   }
+  /// Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
+  bool may_decide() const { return planner_.may_decide(); }
+  /// Whether the first pass could come now, and take_over() before it.
+  bool takes_over() const { return planner_.takes_over(); }
+  const std::vector<market_order_t>& take_over(const market_job_t* jobs, std::size_t job_count,
+                                               Time now) {
+    return planner_.take_over(jobs, job_count, now);
+  }
   /// See node_ranks.h; they live until the next call.
   const std::vector<std::uint16_t>& ranks_of_nodes() const { return ranks_; }
   void order_failed(const market_order_t& order, std::string_view why, Time now) {

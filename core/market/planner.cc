@@ -42,27 +42,14 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   const auto began = std::chrono::steady_clock::now();
   site_.orders.clear();
   awards_given_ = 0;
-  // Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  if (!site_.has_config || !site_.accounts.liens_read() || !site_.cluster.is_known())
-    return site_.orders.list();
+  if (!may_decide()) return site_.orders.list();
   site_.in_pass = true;
   ++site_.pass_number;
   site_.jobs.begin_pass();
-  site_.last_pass = now;
+  counts_wanted_at_ = std::exchange(site_.last_pass, now);
   site_.cluster.bookings().forget_before(now);
   settlement_.judge_preemptions(jobs, job_count, now);
-  // Arrays before their tasks, which take their parts from them.
-  for (std::size_t i = 0; i < job_count; ++i) {
-    if (jobs[i].array_tasks_pending > 0) see(jobs[i], now);
-  }
-  std::vector<std::size_t> last_tasks;
-  for (std::size_t i = 0; i < job_count; ++i) {
-    if (jobs[i].array_tasks_pending > 0) continue;
-    const Job* known = site_.jobs.peek(jobs[i].job_id);
-    const bool was_array = known != nullptr && known->array;
-    was_array ? last_tasks.push_back(i) : see(jobs[i], now);
-  }
-  for (const std::size_t i : last_tasks) see(jobs[i], now);  // what is missing then is lost
+  see_all(jobs, job_count, now);
   site_.arrays.find_lost(now);
   settlement_.see_own_suspensions(jobs, job_count);
   confirmation_.forget_changed_arrays();
@@ -99,6 +86,21 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.last_pass_ms = took.count();
   assert(is_whole());
   return site_.orders.list();
+}
+
+// Arrays before their tasks, which take their parts from them.
+void Planner::see_all(const market_job_t* jobs, std::size_t count, Time now) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (jobs[i].array_tasks_pending > 0) see(jobs[i], now);
+  }
+  std::vector<std::size_t> last_tasks;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (jobs[i].array_tasks_pending > 0) continue;
+    const Job* known = site_.jobs.peek(jobs[i].job_id);
+    const bool was_array = known != nullptr && known->array;
+    was_array ? last_tasks.push_back(i) : see(jobs[i], now);
+  }
+  for (const std::size_t i : last_tasks) see(jobs[i], now);  // what is missing then is lost
 }
 
 namespace {

@@ -22,6 +22,15 @@ class Planner {
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
+  bool may_decide() const {
+    return site_.has_config && site_.accounts.liens_read() && site_.cluster.is_known();
+  }
+  bool takes_over() const { return may_decide() && site_.pass_number == 0; }
+  /// Before the first pass(), which takes long after a restart: takes over what was promised to some of the jobs, each told
+  /// once, records that stand for tasks of arrays before all others. As pass(), but of plans, sales and jobs that are gone
+  /// nothing is decided; what nothing is due of rests, and of all others the first pass() is told again.
+  const std::vector<market_order_t>& take_over(const market_job_t* jobs, std::size_t job_count,
+                                               Time now);
   void order_failed(const market_order_t& order, std::string_view why, Time now);
   /// A job that starts only on an award stays the market's when it is released, and becomes so when
   /// it is changed to what was not awarded; whoever holds it while the market does takes the hold
@@ -32,6 +41,7 @@ class Planner {
   std::uint32_t site_factor(std::uint32_t job_id, std::string_view note);
 
  private:
+  void see_all(const market_job_t* jobs, std::size_t count, Time now);
   void stretch_arrays(Time now);
   void see_throttle(Job& job, const market_job_t& seen);
   void see_limit_of_block(const Job& job);
@@ -53,6 +63,7 @@ class Planner {
   void fund_waiting(Time now);
   void pull_forward(Time now);
   void keep_components_together(Time now);
+  static bool is_with_others(const Job& job);
   void let_rest(Job& job, const market_job_t& seen, Time now);
   bool runs_steadily(const Job& job, const market_job_t& seen, Time now) const;
   void give_orders_to_woken(Time now);
@@ -76,6 +87,7 @@ class Planner {
   static void award_failed(Job& job, std::string_view why, Time now);
   void reserve(Job& job, Time now);
   void find_next_starts(Time now);
+  void wake_to_reserve(const std::vector<std::pair<Time, std::uint32_t>>& starts, Time now);
   Time reservation_lead_of(const Job& job) const;
   bool may_lose_cores(const Job& run) const;
   void give_up_far_reservation(const Job& reserved, Time now);
@@ -97,6 +109,8 @@ class Planner {
   std::pair<Time, std::uint32_t> last_to_reserve_{std::numeric_limits<Time>::max(), UINT32_MAX};
   std::pair<Time, std::uint32_t> last_to_keep_{std::numeric_limits<Time>::max(), UINT32_MAX};
   Time next_starts_at_ = 0;
+  Time counts_wanted_at_ =
+      0;  // of the pass before, by which Slurm was asked to count jobs for this one
   std::size_t reservations_ = 0;  // of jobs that wait
 };
 

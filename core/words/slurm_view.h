@@ -301,6 +301,12 @@ typedef struct market_job {
   uint64_t mark, glance; /* as market_mark_t's; 0: the record has none */
 } market_job_t;
 
+typedef enum market_stage {
+  MARKET_CANNOT_DECIDE, /* the books or the cluster are not known: a pass does nothing */
+  MARKET_TAKES_OVER, /* the first pass comes next, in which all that was promised before a restart is taken over */
+  MARKET_DECIDES,
+} market_stage_t;
+
 /* Whether a pass needs the record of a job. */
 typedef struct market_mark {
   uint32_t job_id;

@@ -56,10 +56,7 @@ class Loaded {
     (void)opened->add_account("physics", "", kNow);
     (void)opened->set_members("physics", {"root"}, {});
     (void)opened->deposit("physics", *Money::parse("1000000000"), "", kNow);
-    market = std::make_unique<LockedMarket>(folder_ + "/market.conf", "cluster",
-                                            [](LogLevel, const std::string&) {});
-    market->round(kNow);
-    tell_cluster();
+    open();
     for (std::uint32_t i = 0; i < 200; ++i) add_running(i);
     pass();
     for (std::uint32_t i = 0; accepted < load.pending && i < 3 * load.pending; ++i) {
@@ -78,6 +75,14 @@ class Loaded {
   ~Loaded() {
     market.reset();
     std::filesystem::remove_all(folder_);
+  }
+
+  /// A market that has read its books and knows the cluster, and no job yet.
+  void open() {
+    market = std::make_unique<LockedMarket>(folder_ + "/market.conf", "cluster",
+                                            [](LogLevel, const std::string&) {});
+    market->round(now);
+    tell_cluster();
   }
 
   void tell_cluster() {

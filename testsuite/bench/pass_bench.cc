@@ -4,7 +4,10 @@
 // array of 1,000 tasks. Prices are ERA's; one submission joins a Vickrey auction on 10,000 nodes.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+
 #include "loaded_market.h"
+#include "ratio.h"
 
 namespace market {
 namespace {
@@ -50,6 +53,39 @@ void BM_PassToldOfAll(benchmark::State& state) {
 }
 BENCHMARK(BM_PassToldOfAll)->Arg(1000)->Unit(benchmark::kMicrosecond)->Iterations(200);
 BENCHMARK(BM_PassToldOfAll)->Arg(100'000)->Unit(benchmark::kMicrosecond)->Iterations(20);
+
+// What a market that is started takes over of what it promised before, so many jobs at a time, and its first pass. "slice_ms"
+// is the longest of these, and "pass_ms" the pass.
+void BM_Restart(benchmark::State& state) {
+  constexpr std::size_t kAtOnce = 400;
+  Loaded loaded(load_of(state));
+  double slice = 0, pass = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    loaded.market.reset();
+    loaded.open();
+    const auto seen = loaded.records();
+    auto marks = loaded.marks_of(seen);
+    state.ResumeTiming();
+    for (std::size_t next = 0; next < seen.size(); next += kAtOnce) {
+      const double begin = bench::cpu_seconds();
+      loaded.market->take_over(&seen[next], std::min(kAtOnce, seen.size() - next), loaded.now);
+      slice = std::max(slice, bench::cpu_seconds() - begin);
+    }
+    const double begin = bench::cpu_seconds();
+    benchmark::DoNotOptimize(loaded.pass(seen, marks).size());
+    pass = bench::cpu_seconds() - begin;
+  }
+  state.counters["slice_ms"] = slice * 1e3;
+  state.counters["pass_ms"] = pass * 1e3;
+  count_records(state, loaded);
+}
+BENCHMARK(BM_Restart)
+    ->Arg(1000)
+    ->Arg(10'000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 
 void BM_PassAtTheMinute(benchmark::State& state) {
   Loaded loaded(load_of(state));

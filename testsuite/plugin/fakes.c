@@ -133,7 +133,15 @@ int job_signal(job_record_t* job, uint16_t signal, uint16_t flags, uid_t uid, bo
 }
 void schedule_resv_save(void) {}
 job_record_t* find_job_record(uint32_t job_id) {
-  return fakes.array && fakes.array->job_id == job_id ? fakes.array : NULL;
+  job_record_t* job = NULL;
+  list_itr_t* each;
+
+  if (fakes.array && fakes.array->job_id == job_id) return fakes.array;
+  if (!job_list) return NULL;
+  each = list_iterator_create(job_list);
+  while ((job = list_next(each)) && job->job_id != job_id) continue;
+  list_iterator_destroy(each);
+  return job;
 }
 FAKE_JOB_ARRAY_SPLIT(job) {
   (void)job;
@@ -326,6 +334,18 @@ size_t market_node_ranks(const uint16_t** ranks) {
 void market_look(market_mark_t* marks, size_t count, int64_t now) {
   (void)now;
   for (size_t i = 0; i < count; i++) marks[i].is_wanted = !atomic_load(&fakes.knows) || i > 0;
+}
+market_stage_t market_stage(void) {
+  return atomic_load(&fakes.passes) > 0 ? MARKET_DECIDES : MARKET_TAKES_OVER;
+}
+size_t market_take_over(const market_job_t* jobs, size_t job_count, int64_t now,
+                        const market_order_t** orders) {
+  (void)now;
+  if (job_count > 0 && !atomic_load(&fakes.taken_over))
+    atomic_store(&fakes.first_taken_over, (int)jobs[0].job_id);
+  atomic_fetch_add(&fakes.taken_over, (int)job_count);
+  *orders = NULL;
+  return 0;
 }
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders) {

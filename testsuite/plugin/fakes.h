@@ -22,6 +22,8 @@ extern char* noted[];
 typedef struct fakes {
   bool in_slurmctld;
   atomic_int opened, closed, passes;
+  atomic_int taken_over,
+      first_taken_over;  // jobs before the first pass, and the number of the first
   atomic_bool wants_ended, wants_preemptors;
   atomic_bool knows;                       // the market needs no record of the first job
   atomic_int preemptors_told;              // before the last pass

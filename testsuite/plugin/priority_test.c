@@ -217,6 +217,35 @@ static void the_jobs_that_preempt_others_are_told(void** state) {
   FREE_NULL_LIST(part_list);
 }
 
+// Once, before the first pass; what stands for tasks of an array comes before all others, and what has ended not at all.
+static void after_a_start_jobs_are_taken_over_first(void** state) {
+  job_array_struct_t tasks = {.task_cnt = 2};
+  job_record_t ended = {.job_id = 3, .job_state = JOB_COMPLETE};
+  job_record_t ours = {.job_id = 4, .job_state = JOB_PENDING};
+  job_record_t array = {.job_id = 5, .job_state = JOB_PENDING, .array_recs = &tasks};
+  job_record_t* all[] = {&ended, &ours, &array};
+  market_details_t details = {0};
+
+  slurm_conf.cluster_name = (char*)"test";
+  job_list = list_create(NULL);
+  part_list = list_create(NULL);
+  array.array_task_id = NO_VAL;
+  ours.array_task_id = ended.array_task_id = NO_VAL;
+  for (int i = 0; i < 3; i++) {
+    all[i]->details = &details;
+    all[i]->spank_job_env = noted;
+    all[i]->spank_job_env_size = 1;
+    list_append(job_list, all[i]);
+  }
+  assert_int_equal(call_init(*state), SLURM_SUCCESS);
+  wait_for_passes(2);
+  call_fini(*state);
+  assert_int_equal(atomic_load(&fakes.taken_over), 2);
+  assert_int_equal(atomic_load(&fakes.first_taken_over), 5);
+  FREE_NULL_LIST(job_list);
+  FREE_NULL_LIST(part_list);
+}
+
 static void without_state_there_is_no_pass(void** state) {
   assert_int_equal(call_init(*state), SLURM_SUCCESS);
   usleep(250000);
@@ -248,6 +277,7 @@ int run_priority_tests(void) {
       cmocka_unit_test_setup(who_names_another_reservation_waits_for_its_own, start),
       cmocka_unit_test_setup(a_note_of_an_older_version_is_moved_once, start),
       cmocka_unit_test_setup(the_jobs_that_preempt_others_are_told, start),
+      cmocka_unit_test_setup(after_a_start_jobs_are_taken_over_first, start),
       cmocka_unit_test_setup(without_state_there_is_no_pass, start),
       cmocka_unit_test_setup(the_value_is_the_site_factor, start),
   };

@@ -182,7 +182,9 @@ class World {
   bool marks_in_turn = false;
   static constexpr std::uint32_t kPassesPerMark = 8;
   std::size_t records_spared = 0;  ///< that no pass was told
-  bool associations = false;       ///< enforced by Slurm; tell_cluster() makes it known
+  bool takes_over = true;          ///< a few jobs at a time before the first pass after a start
+  std::function<void()> between_parts;  ///< called after each of these
+  bool associations = false;            ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
   bool preempts_by_qos = false, takes_ranks = false;
   std::vector<const char*> qos;  ///< names of those there are; tell_cluster() makes it known
@@ -192,6 +194,7 @@ class World {
   void forget(Time time);
 
  private:
+  void take_over();
   void run_pass();
   void obey_order(const market_order_t& order);
   static void set_award(FakeJob& job, const market_order_t& order);
