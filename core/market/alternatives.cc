@@ -34,13 +34,27 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
   } else if (draft.bid.worth.value && !found.for_sale) {
     text = "at every start in the window the job's value is below its price.";
   } else {
-    text = no_place_text(found.for_sale, found.capped, placed, draft.tasks);
+    text =
+        no_place_text(found.for_sale, found.capped, placed, draft.tasks) + taken_until(draft, now);
     if (draft.throttle != 0 && draft.throttle < draft.tasks)
       text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
   }
   // A single task that has no place at any price has none with a larger budget either.
   const bool may_be_dear = draft.tasks > 1 || found.choice;
   return text + alternatives(draft, may_be_dear, now);
+}
+
+// When the first place for such a job is free, where that is too late for anything that is sold now.
+std::string Admission::taken_until(const Draft& draft, Time now) const {
+  if (draft.tasks > 1) return "";
+  const Request& request = draft.bid.request;
+  const MarketSettings& settings = site_.exchange_of(request).settings;
+  const auto first = site_.earliest_place(request, std::max(request.earliest, now),
+                                          now + 2 * settings.horizon, "");
+  const Time last = now + settings.horizon - request.duration - settings.start_slack;
+  if (!first || first->start <= last) return "";
+  return fmt::format(" All nodes that would do are taken until {}.",
+                     format_time_short(first->start, now));
 }
 
 // A deadline by which the whole draft is within its budget; of the earliest places that are, so

@@ -6,12 +6,14 @@
 #include <filesystem>
 
 #include "core/market/note.h"
+#include "core/util/slurm_time.h"
 #include "fake_cluster.h"
 
 namespace market::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // One CPU-hour costs one credit.
 constexpr const char* kOneCredit = "mechanism = \"first_fit\";\nprices = { fixed = \"1\"; };\n";
@@ -108,6 +110,35 @@ TEST_F(Admission, RefusalOffersALaterDeadline) {
   EXPECT_THAT(text, HasSubstr("--deadline="));
   EXPECT_EQ(world.submit(Ask{.budget = "16", .cpus = 16, .deadline = kStart + 2 * 3660}).verdict,
             MARKET_ACCEPTED);
+}
+
+// Jobs without a bid have all nodes for three days, and the market sells one. Who asks for a single node that comes free
+// earlier is told of that one.
+TEST(AdmissionPolicy, AFullWindowSaysUntilWhen) {
+  World world(std::string(kOneCredit) +
+              "planning = { horizon = \"1-0\"; start_slack = \"1:00\"; };\n");
+  EXPECT_TRUE(world.books().deposit("physics", *Money::parse("100"), "", kStart));
+  world.sync();
+  for (int node = 0; node < 4; ++node)
+    world.run(Ask{.cpus = 4, .limit_min = node == 0 ? 2880U : 4320U, .runtime = 5 * 86400});
+  world.advance(world.now + 20);
+  const auto told = [&world](std::uint32_t cpus, Time deadline) {
+    return world.submit(Ask{.budget = "90", .cpus = cpus, .limit_min = 60, .deadline = deadline})
+        .text;
+  };
+  const Time two_days = world.job(1).start + 2 * 86400, three_days = two_days + 86400;
+  EXPECT_THAT(told(4, 0), HasSubstr("no nodes are free long enough in the job's window. All nodes "
+                                    "that would do are taken until " +
+                                    format_time_short(two_days, world.now) + "."));
+  EXPECT_THAT(told(16, 0),
+              HasSubstr("taken until " + format_time_short(three_days, world.now) + "."));
+  EXPECT_THAT(told(4, world.now + 7200),
+              HasSubstr("taken until " + format_time_short(two_days, world.now)));
+  // One day less: it can be had later within the window, which a deadline alone rules out.
+  world.end(world.job(1), MARKET_JOB_CANCELLED);
+  world.advance(world.now + 10);
+  EXPECT_EQ(world.submit(Ask{.budget = "90", .cpus = 4, .limit_min = 60}).verdict, MARKET_ACCEPTED);
+  EXPECT_THAT(told(4, world.now + 3700), Not(HasSubstr("taken until")));
 }
 
 TEST_F(Admission, FundsAreCheckedAgainstWhatIsLeft) {
