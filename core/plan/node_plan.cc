@@ -51,6 +51,7 @@ void NodePlan::set_nodes(std::vector<Node> nodes) {
     }
   }
   closed_.clear();
+  proofs_.set_nodes(nodes_.size());
   by_node_.assign(nodes_.size(), {});
   bounds_.set_nodes(nodes_);
   CoreBounds::Span all{std::numeric_limits<Time>::max(), 0};
@@ -165,8 +166,10 @@ void NodePlan::index(const Booking& booking) {
 }
 
 void NodePlan::unindex(const Booking& booking) {
-  for (const Seat& seat : booking.placement)
+  for (const Seat& seat : booking.placement) {
     by_node_[seat.node].erase(&booking.placement, booking.start);
+    proofs_.forget(seat.node);
+  }
   bound_all(booking);
 }
 

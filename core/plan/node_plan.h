@@ -13,7 +13,9 @@
 #include "core/plan/closed_starts.h"
 #include "core/plan/core_bounds.h"
 #include "core/plan/node.h"
+#include "core/plan/node_proofs.h"
 #include "core/plan/node_use.h"
+#include "core/plan/search_memory.h"
 #include "core/words/bid.h"
 
 namespace market {
@@ -110,8 +112,10 @@ class NodePlan {
   std::map<std::string, Booking> bookings_;
   std::vector<NodeUse> by_node_;
   CoreBounds bounds_;
-  mutable ClosedStarts closed_;        // as searches found
-  std::vector<CoreBounds::Use> uses_;  // while bound() gathers them
+  mutable NodeProofs proofs_;           // of single nodes, as searches found
+  mutable ClosedStarts closed_;         // as searches found
+  mutable SearchMemory search_memory_;  // of the last one
+  std::vector<CoreBounds::Use> uses_;   // while bound() gathers them
 };
 
 }  // namespace market

@@ -79,8 +79,19 @@ std::uint32_t most_tasks_of(const Shape& shape, const std::vector<Node>& nodes,
 
 }  // namespace
 
+// The memory of a search is large, and the next one takes it over.
 PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape)
-    : plan_(plan), shape_(shape), required_(shape.req_nodes.begin(), shape.req_nodes.end()) {}
+    : plan_(plan),
+      shape_(shape),
+      required_(shape.req_nodes.begin(), shape.req_nodes.end()),
+      memory_(std::move(plan.search_memory_)) {
+  memory_.closed_nodes.clear();
+  memory_.groups.clear();
+}
+
+PlaceSearch::~PlaceSearch() {
+  plan_.search_memory_ = std::move(memory_);
+}
 
 PlaceSearch::PlaceSearch(const NodePlan& plan, const Shape& shape, const std::string& partition,
                          Unusable)
@@ -147,10 +158,10 @@ std::optional<Placement> PlaceSearch::at(Time start, Time end) {
 }
 
 void PlaceSearch::bound_window(Time start, Time end) {
-  if (std::exchange(window_, end - start) != end - start) closed_nodes_.clear();
-  plan_.bounds_.bound_groups(start, end, groups_);
-  group_nodes_.resize(groups_.size());
-  has_nodes_.assign(groups_.size(), 0);
+  if (std::exchange(window_, end - start) != end - start) memory_.closed_nodes.clear();
+  plan_.bounds_.bound_groups(start, end, memory_.groups);
+  memory_.group_nodes.resize(memory_.groups.size());
+  memory_.has_nodes.assign(memory_.groups.size(), 0);
   if (ignored_ != nullptr) trust_no_bound_of_ignored();
 }
 
@@ -179,8 +190,9 @@ Time PlaceSearch::open_from(Time start, Time end, Time same_until) {
 Time PlaceSearch::bounded_open_from(Time start, Time end) {
   const std::uint32_t on_one =
       no_more_nodes_ ? std::max(cores_for_one_, cores_for_fewest_) : cores_for_one_;
-  const bool some_group_passes = std::any_of(
-      groups_.begin(), groups_.end(), [on_one](std::uint16_t most) { return most >= on_one; });
+  const bool some_group_passes =
+      std::any_of(memory_.groups.begin(), memory_.groups.end(),
+                  [on_one](std::uint16_t most) { return most >= on_one; });
   if (ignored_ != nullptr || most_tasks_ == 0 || some_group_passes) return start;
   if (end - start != closed_length_) closed_ = {};
   closed_length_ = end - start;
@@ -193,9 +205,9 @@ Time PlaceSearch::bounded_open_from(Time start, Time end) {
 bool PlaceSearch::may_have_room(Time start, Time end) {
   std::uint64_t sum = 0;
   const std::uint32_t least = std::max<std::uint32_t>(cores_for_one_, 1);
-  for (std::size_t group = 0; group < groups_.size() && sum < cores_in_all_; ++group) {
-    if (groups_[group] < least) continue;
-    if (groups_[group] == CoreBounds::kNoBound) return true;
+  for (std::size_t group = 0; group < memory_.groups.size() && sum < cores_in_all_; ++group) {
+    if (memory_.groups[group] < least) continue;
+    if (memory_.groups[group] == CoreBounds::kNoBound) return true;
     for (const std::uint16_t bound : bounds_of(group, start, end))
       sum += bound >= least ? bound : 0;
   }
@@ -204,13 +216,13 @@ bool PlaceSearch::may_have_room(Time start, Time end) {
 
 /// The search on those nodes that may have so many cores free.
 std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time start, Time end) {
-  if (std::all_of(groups_.begin(), groups_.end(),
+  if (std::all_of(memory_.groups.begin(), memory_.groups.end(),
                   [least_cores](std::uint16_t most) { return most < least_cores; }))
     return std::nullopt;
   NodeChoice choice(shape_, most_tasks_, static_cast<std::uint32_t>(required_.size()));
   FreeNode free;
   for (const std::uint32_t i : *nodes_) {
-    if (groups_[i / CoreBounds::kGroup] < least_cores || is_closed(i, start, least_cores) ||
+    if (memory_.groups[i / CoreBounds::kGroup] < least_cores || is_closed(i, start, least_cores) ||
         bound_of(i, start, end) < least_cores)
       continue;
     const Node& node = plan_.nodes()[i];
@@ -222,8 +234,9 @@ std::optional<Placement> PlaceSearch::among(std::uint32_t least_cores, Time star
 }
 
 bool PlaceSearch::is_closed(std::uint32_t node, Time start, std::uint32_t least_cores) const {
-  if (node >= closed_nodes_.size()) return false;
-  const ClosedNode& closed = closed_nodes_[node];
+  if (ignored_ == nullptr && plan_.proofs_.closes(node, start, window_, least_cores)) return true;
+  if (node >= memory_.closed_nodes.size()) return false;
+  const SearchMemory::ClosedNode& closed = memory_.closed_nodes[node];
   return start >= closed.span.from && start < closed.span.until &&
          least_cores >= closed.least_cores;
 }
@@ -307,8 +320,8 @@ std::uint32_t PlaceSearch::copies_at(std::uint32_t most, Time start, Time end,
   bound_window(start, end);
   std::vector<FreeNode> nodes;
   for (const std::uint32_t i : *nodes_) {
-    if (groups_[i / CoreBounds::kGroup] < cores_for_one_ || is_closed(i, start, cores_for_one_) ||
-        bound_of(i, start, end) < cores_for_one_)
+    if (memory_.groups[i / CoreBounds::kGroup] < cores_for_one_ ||
+        is_closed(i, start, cores_for_one_) || bound_of(i, start, end) < cores_for_one_)
       continue;
     FreeNode free;
     put_node(plan_.nodes()[i], i, free);
@@ -326,11 +339,11 @@ std::uint32_t PlaceSearch::copies_on_empty(std::uint32_t most) const {
 }
 
 const CoreBounds::GroupBounds& PlaceSearch::bounds_of(std::size_t group, Time start, Time end) {
-  if (has_nodes_[group] == 0) {
-    group_nodes_[group] = plan_.bounds_.bound_nodes(group, start, end);
-    has_nodes_[group] = 1;
+  if (memory_.has_nodes[group] == 0) {
+    memory_.group_nodes[group] = plan_.bounds_.bound_nodes(group, start, end);
+    memory_.has_nodes[group] = 1;
   }
-  return group_nodes_[group];
+  return memory_.group_nodes[group];
 }
 
 std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
@@ -340,9 +353,9 @@ std::uint16_t PlaceSearch::bound_of(std::uint32_t node, Time start, Time end) {
 void PlaceSearch::trust_no_bound_of_ignored() {
   for (const Seat& seat : ignored_->placement) {
     const std::size_t group = seat.node / CoreBounds::kGroup;
-    groups_[group] = CoreBounds::kNoBound;
-    group_nodes_[group].fill(CoreBounds::kNoBound);
-    has_nodes_[group] = 1;
+    memory_.groups[group] = CoreBounds::kNoBound;
+    memory_.group_nodes[group].fill(CoreBounds::kNoBound);
+    memory_.has_nodes[group] = 1;
   }
 }
 
@@ -355,10 +368,10 @@ bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_co
   bool is_of_use = true;
   TakenCores taken(free.node->cores);
   std::vector<SeatEvent> events;
-  overlapping_.clear();
+  memory_.overlapping.clear();
   plan_.by_node_[free.index].overlapping(start, end, [&](const NodeUse::Held& held) {
     if (ignored_ != nullptr && held.of == &ignored_->placement) return true;
-    overlapping_.push_back(&held);
+    memory_.overlapping.push_back(&held);
     is_of_use = !shape_.exclusive && taken.add(held) <= most;
     if (!is_of_use || !sweep) return is_of_use;
     events.push_back({std::max(held.start, start), held.seat, true});
@@ -367,8 +380,11 @@ bool PlaceSearch::subtract_bookings(Time start, Time end, std::uint32_t least_co
   });
   if (!is_of_use) {
     // What begins later overlaps later windows of the same length as well, until it ends.
-    if (closed_nodes_.empty()) closed_nodes_.resize(plan_.nodes().size());
-    closed_nodes_[free.index] = {{start, held_until(overlapping_, most, taken)}, least_cores};
+    if (memory_.closed_nodes.empty()) memory_.closed_nodes.resize(plan_.nodes().size());
+    const CoreBounds::Span span{start, held_until(memory_.overlapping, most, taken)};
+    memory_.closed_nodes[free.index] = {span, least_cores};
+    if (ignored_ == nullptr && !shape_.exclusive)
+      plan_.proofs_.add(free.index, span, window_, least_cores);
     return false;
   }
   free.taken = taken.cores();

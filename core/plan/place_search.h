@@ -49,6 +49,7 @@ class PlaceSearch {
   /// As NodePlan::place_empty().
   std::optional<Placement> on_empty() const;
 
+  ~PlaceSearch();
   PlaceSearch(const PlaceSearch&) = delete;
   PlaceSearch& operator=(const PlaceSearch&) = delete;
 
@@ -69,11 +70,6 @@ class PlaceSearch {
   const CoreBounds::GroupBounds& bounds_of(std::size_t group, Time start, Time end);
   std::uint16_t bound_of(std::uint32_t node, Time start, Time end);
   bool subtract_bookings(Time start, Time end, std::uint32_t least_cores, FreeNode& free);
-  /// A node that has not so many cores free in windows of the present length that begin in the span.
-  struct ClosedNode {
-    CoreBounds::Span span;
-    std::uint32_t least_cores = 0;
-  };
   bool is_closed(std::uint32_t node, Time start, std::uint32_t least_cores) const;
   void trust_no_bound_of_ignored();
   std::uint32_t put_copies(std::uint32_t most, std::vector<FreeNode>& nodes,
@@ -100,13 +96,9 @@ class PlaceSearch {
   CoreBounds::Span
       closed_;  // in which nothing begins that is so long, as the last open_from() found
   Time closed_length_ = 0;
-  bool no_more_nodes_ = false;                        // than the least
-  std::vector<ClosedNode> closed_nodes_;              // by node, as the windows so far told
-  Time window_ = 0;                                   // the length of these
-  std::vector<const NodeUse::Held*> overlapping_;     // while bookings are subtracted
-  std::vector<std::uint16_t> groups_;                 // bounds in the window at hand
-  std::vector<CoreBounds::GroupBounds> group_nodes_;  // those of nodes, where they were asked for
-  std::vector<char> has_nodes_;
+  bool no_more_nodes_ = false;  // than the least
+  Time window_ = 0;             // the length of those in memory_.closed_nodes
+  SearchMemory memory_;
 };
 
 }  // namespace market
