@@ -62,6 +62,7 @@ class Planner {
   void replan_lost(Time now);
   void fund_waiting(Time now);
   void pull_forward(Time now);
+  bool may_come_forward(const Job& planned, Time now) const;
   void keep_components_together(Time now);
   static bool is_with_others(const Job& job);
   void let_rest(Job& job, const market_job_t& seen, Time now);
@@ -102,8 +103,10 @@ class Planner {
   std::set<std::uint32_t> limited_by_owner_;  // arrays whose owner lowered their limit
   std::uint64_t pull_freed_ = 0;
   Time pull_at_ = 0;
-  std::pair<Time, std::uint32_t> pulled_;  // start and number of the job looked at last
-  int awards_given_ = 0;                   // in this pass
+  // Start and number of the jobs that are looked at next, the next one last, and of the one that was looked at last.
+  std::vector<std::pair<Time, std::uint32_t>> to_pull_;
+  std::pair<Time, std::uint32_t> pulled_;
+  int awards_given_ = 0;  // in this pass
   // Start and number of the last job that gets a reservation long before its start, of the last one that keeps it, and
   // when that was found out.
   std::pair<Time, std::uint32_t> last_to_reserve_{std::numeric_limits<Time>::max(), UINT32_MAX};

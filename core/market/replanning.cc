@@ -15,10 +15,11 @@
 namespace market {
 namespace {
 
-constexpr int kSearchesPerPass = 8;          // full quotes in one pass
-constexpr int kMovesPerPass = 64;            // places tried for earlier starts in one pass
-constexpr std::size_t kLooksPerPass = 1024;  // jobs looked at for that
-constexpr Time kNodesMayReturn = 3600;       // seconds
+constexpr int kSearchesPerPass = 8;         // full quotes in one pass
+constexpr int kMovesPerPass = 64;           // places tried for earlier starts in one pass
+constexpr std::size_t kLooksAtOnce = 1024;  // jobs that are found at a time for that
+constexpr std::pair<Time, std::uint32_t> kNoMoreToPull{kFarthest, UINT32_MAX};
+constexpr Time kNodesMayReturn = 3600;  // seconds
 
 }  // namespace
 
@@ -178,35 +179,45 @@ bool has_room_before_place(const Site& site, const Job& job, Time start) {
 // What fits now starts now: ERA's empty allocation. Nothing can have become possible unless room
 // was made.
 void Planner::pull_forward(Time now) {
-  if (site_.cluster.bookings().freed() == pull_freed_ && now < pull_at_) return;
   const std::uint64_t freed = site_.cluster.bookings().freed();
-  const std::vector<const Job*> next = site_.jobs.confirmed_after(pulled_, kLooksPerPass);
-  int moves = 0;
-  auto looked = next.begin();
-  for (; looked != next.end() && moves < kMovesPerPass; ++looked) {
-    const Job& planned = **looked;
-    pulled_ = {planned.agreed.terms.start, planned.id};
-    if (!planned.place.booked || !planned.seen.ready || planned.component ||
-        planned.agreed.terms.start <= now + site_.exchange_of(planned).settings.slot ||
-        planned.agreed.bid.request.earliest > now || planned.place.not_before > now) {
-      continue;
+  if (freed == pull_freed_ && now < pull_at_) return;
+  if (to_pull_.empty()) {
+    for (const Job* job : site_.jobs.confirmed_after(pulled_, kLooksAtOnce))
+      to_pull_.emplace_back(job->agreed.terms.start, job->id);
+    std::reverse(to_pull_.begin(), to_pull_.end());
+    if (to_pull_.size() < kLooksAtOnce) to_pull_.insert(to_pull_.begin(), kNoMoreToPull);
+  }
+  for (int moves = 0; moves < kMovesPerPass;) {
+    if (to_pull_.empty()) return;  // the others in the next pass
+    pulled_ = to_pull_.back();
+    to_pull_.pop_back();
+    if (pulled_ == kNoMoreToPull) {
+      pulled_ = {};
+      pull_freed_ = freed;
+      pull_at_ = now + kRetry;
+      return;
     }
+    const Job* planned = site_.jobs.peek(pulled_.second);
+    if (planned == nullptr || !may_come_forward(*planned, now)) continue;
     ++moves;
-    if (site_.closed_by_sisters(planned).contains(now) ||
-        !has_room_before_place(site_, planned, now))
+    if (site_.closed_by_sisters(*planned).contains(now) ||
+        !has_room_before_place(site_, *planned, now))
       continue;
-    auto choice = site_.earliest_place(planned, now, now);
+    auto choice = site_.earliest_place(*planned, now, now);
     if (!choice) continue;
-    Job& job = *site_.jobs.find(planned.id);
+    Job& job = *site_.jobs.find(planned->id);
     site_.exchange_of(job).unplace(job, job.agreed.terms.start);
     site_.exchange_of(job).unreserve(job);
     site_.exchange_of(job).place(job, std::move(*choice));
     job.due.note = true;
   }
-  if (looked != next.end() || next.size() == kLooksPerPass) return;  // the rest in the next pass
-  pulled_ = {};
-  pull_freed_ = freed;
-  pull_at_ = now + kRetry;
+}
+
+bool Planner::may_come_forward(const Job& planned, Time now) const {
+  return planned.phase == Phase::kConfirmed && planned.place.booked && planned.seen.ready &&
+         !planned.component &&
+         planned.agreed.terms.start > now + site_.exchange_of(planned).settings.slot &&
+         planned.agreed.bid.request.earliest <= now && planned.place.not_before <= now;
 }
 
 // A limit that was lowered stretches the plan: tasks that are too many at their start move to later

@@ -70,7 +70,7 @@ void Planner::reserve(Job& job, Time now) {
   order.account = site_.orders.keep(job.agreed.bid.account);
   order.uid = job.agreed.bid.uid;
   order.start = std::max(now, job.agreed.terms.start);
-  order.end = (runs ? job.run.end : order.start + job.agreed.bid.request.duration) +
+  order.end = (runs ? job.run->end : order.start + job.agreed.bid.request.duration) +
               site_.exchange_of(job).settings.start_slack;
   if (block_of(job) != nullptr) order.end = job.place.until;
   if (job.agreed.reserved) {  // whoever runs in it is told this end
