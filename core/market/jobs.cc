@@ -80,7 +80,7 @@ void JobBook::settle_down() {
 
 void JobBook::wake(Resting& resting) {
   Job& job = *resting.job;
-  if (resting.runs) job.run.ran += std::max<Time>(0, looked_at_ - job.seen.at);
+  if (resting.runs) job.run.edit().ran += std::max<Time>(0, looked_at_ - job.seen.at);
   job.seen.at = looked_at_;
   awake_.emplace(resting.id, &job);
   woken_.push_back({resting.id, resting.site_factor, resting.runs});
