@@ -108,7 +108,7 @@ bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
   const MarketSettings& settings = exchange.settings;
   const auto priced = [&settings](Tres tres) {
     if (settings.configurations.empty())
-      std::erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
+      erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
     return tres;
   };
   return a.duration == b.duration && a.partition == b.partition &&
