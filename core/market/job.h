@@ -166,44 +166,44 @@ struct Agreement {
   Terms terms;
   Time bid_made = 0;  ///< a sigmoid's delay counts from here
   Money needed;       ///< price that was asked when it last had to wait
-  bool told = false;  ///< its owner was told terms.price for it as it is: it never rises
   /// Of what it owes in an auction: others moved it there at a price told.
   std::optional<Money> cap;
   Money lien;  ///< set aside now; zero when none
   std::string lien_account;
-  bool revoked = false;  ///< the ledger refused the lien
-  bool taught = false;   ///< prices learn from this bid
-  bool counted = false;  ///< what this purchase brings of others' rests was told to them
+  bool told = false;       ///< its owner was told terms.price for it as it is: it never rises
+  bool revoked = false;    ///< the ledger refused the lien
+  bool taught = false;     ///< prices learn from this bid
+  bool counted = false;    ///< what this purchase brings of others' rests was told to them
+  bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
   /// The place that the change at hand gives back.
   Rare<ledger::Rest> given_back;
-  bool user_held = false;     ///< submitted with --hold: the market's release must not undo that
   Rare<ListPart> list{};      ///< while the other bids of its list are no jobs yet
   Rare<Reserved> reserved{};  ///< it stands for a place
 };
 
 /// Where and when it is to run, and what Slurm made of that. Written by Planner.
 struct Place {
-  Placement placement;    ///< while booked
-  bool booked = false;    ///< has a booking and a promise for terms.start
-  bool reserved = false;  ///< Slurm holds a reservation for this run
-  bool bound = false;     ///< told to run inside it, or runs inside it
+  Placement placement;      ///< while booked
+  bool booked = false;      ///< has a booking and a promise for terms.start
+  bool reserved = false;    ///< Slurm holds a reservation for this run
+  bool bound = false;       ///< told to run inside it, or runs inside it
+  bool retime = false;      ///< the next plan also moves the promise
+  bool missed = false;      ///< not ready at its start: the next plan asks for the price again
+  bool count_due = true;    ///< Slurm did not count its CPUs yet
+  bool from_block = false;  ///< taken out of its array's record, and runs in that one's place
   Time reserved_until = 0, bound_at = 0;
   Time until = 0;                ///< of a block: when it ends, slack included
   std::uint32_t first_task = 0;  ///< of a block: the task that is planned for its start
-  bool retime = false;           ///< the next plan also moves the promise
-  bool missed = false;           ///< not ready at its start: the next plan asks for the price again
+  int reserve_failures = 0;
   int start_failures = 0;  ///< planned starts at which Slurm did not start it, since its last run
   RareText start_failure;  ///< why, the last time
-  int reserve_failures = 0;
   Time retry_at = 0, not_before = 0;
   Money tried_available;
-  bool count_due = true;           ///< Slurm did not count its CPUs yet
   Time count_at = 0;               ///< not before
   std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
   std::uint32_t counted_nodes = 0;
   Time would_start = 0;           ///< of a market that observes: when it had it start; 0: not known
   Time lost_at = 0;               ///< since when there is no place for it; 0: it has one
-  bool from_block = false;        ///< taken out of its array's record, and runs in that one's place
   Rare<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 
