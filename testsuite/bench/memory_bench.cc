@@ -11,6 +11,8 @@
 namespace market {
 namespace {
 
+constexpr double kMostBytes = 2000;  // of a bid that waits
+
 double bytes_in_use() {
   const struct mallinfo2 heap = mallinfo2();
   return static_cast<double>(heap.uordblks + heap.hblkhd) -
@@ -38,8 +40,11 @@ void BM_Memory(benchmark::State& state) {
   load.pending = static_cast<std::uint32_t>(state.range(0));
   double bytes = 0;
   for (auto _ : state) bytes = bytes_of_market(load, bids);
+  const double bytes_per_bid = (bytes - bytes_with_one) / (bids - 1);
+  if (state.range(1) > 0 && bytes_per_bid > kMostBytes)
+    throw std::runtime_error(fmt::format("a bid that waits takes {} bytes", bytes_per_bid));
   state.counters["bids"] = bids;
-  state.counters["bytes_per_bid"] = (bytes - bytes_with_one) / (bids - 1);
+  state.counters["bytes_per_bid"] = bytes_per_bid;
 }
 BENCHMARK(BM_Memory)
     ->ArgsProduct({{1000, 10'000, 100'000}, {60, 0}})
