@@ -28,8 +28,8 @@ constexpr std::size_t kLongestQuery = 65536;
 constexpr std::size_t kLiensInAnAnswer = 500;
 
 std::string bid_text(const BidTexts& texts) {
-  if (!texts.rate.empty()) return fmt::format("{} an hour", texts.rate);
-  return texts.budget.empty() ? texts.value : texts.budget;
+  if (!texts.rate.empty()) return fmt::format("{} an hour", texts.rate.str());
+  return texts.budget.empty() ? texts.value.str() : texts.budget;
 }
 
 // What the job gave back and still owes, if nobody buys it.
@@ -213,11 +213,11 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
         enough_text(job->agreed.terms.price), short_number(hours),
         short_number(hours > 0 ? job->agreed.terms.price.credits() / hours : 0.0),
         job->agreed.terms.rule, job->agreed.terms.markup.empty() ? "" : ", ",
-        job->agreed.terms.markup, enough_text(job->agreed.lien), job->agreed.bid.account,
+        job->agreed.terms.markup.str(), enough_text(job->agreed.lien), job->agreed.bid.account,
         format_time_short(job->agreed.terms.promised_end, now));
   }
   if (job->agreed.terms.auctioned() && !job->agreed.terms.markup.empty())
-    text += "\nstarted by " + job->agreed.terms.markup;
+    text += "\nstarted by " + job->agreed.terms.markup.str();
   text += rests_text(site_.resales, *job, now);
   Json answer{{"ok", true},
               {"text", text},
@@ -233,9 +233,9 @@ Json Desk::query_why(const Json& ask, const market_submission_t& asker, Time now
     answer["start"] = job->agreed.terms.start;
     answer["completes"] = job->agreed.terms.promised_end;
   }
-  if (job->phase != Phase::kWaiting && job->auction.standing.shares) {
+  if (job->phase != Phase::kWaiting && job->auction->standing.shares) {
     Json shares = Json::object();
-    for (const auto& [tres, share] : *job->auction.standing.shares) shares[tres] = share;
+    for (const auto& [tres, share] : *job->auction->standing.shares) shares[tres] = share;
     answer["shares"] = std::move(shares);
   }
   if (!job->agreed.texts.utility.empty()) answer["utility"] = job->agreed.texts.utility;

@@ -53,7 +53,7 @@ Json Desk::query_plan(const market_submission_t& asker, Time now) {
       comes({end, id, "ends"});
     } else if (job.phase == Phase::kRunning || has_begun) {
       current.emplace(id, &job);
-      comes({job.phase == Phase::kRunning ? job.run.end : end, id, "ends"});
+      comes({job.phase == Phase::kRunning ? job.run->end : end, id, "ends"});
     } else if (has_place) {
       comes({job.agreed.terms.start, id, "starts"});
     }
@@ -71,8 +71,8 @@ Json Desk::query_plan(const market_submission_t& asker, Time now) {
                     {"partition", request.partition},
                     {"rule", job->agreed.terms.rule},
                     {"state", runs ? "running" : "due"},
-                    {"since", runs ? job->run.start : job->agreed.terms.start},
-                    {"until", runs ? job->run.end : job->agreed.terms.start + request.duration},
+                    {"since", runs ? job->run->start : job->agreed.terms.start},
+                    {"until", runs ? job->run->end : job->agreed.terms.start + request.duration},
                     {"nodes", nodes_json(job->place.placement, site_.cluster.nodes())},
                     {"tres", tres_json(request.demand.tres)}});
   }

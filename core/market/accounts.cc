@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "core/market/array_block.h"
 
@@ -84,10 +85,8 @@ void Accounts::record(ledger::Operation operation) {
 }
 
 std::vector<Queued> Accounts::take_entries() {
-  std::vector<Queued> taken(std::make_move_iterator(queue_.begin()),
-                            std::make_move_iterator(queue_.end()));
-  queue_.clear();
-  return taken;
+  std::deque<Queued> taken = std::exchange(queue_, {});
+  return {std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end())};
 }
 
 bool Accounts::has_room_for(std::size_t live_jobs, std::size_t rests) const {
@@ -111,10 +110,10 @@ std::vector<RefusedLien> Accounts::take_results(BooksReport& news) {
   if (news.accounts) funds_.install(std::move(*news.accounts));
   if (news.changed_accounts) funds_.install_changed(std::move(*news.changed_accounts));
   if (news.accounts || news.changed_accounts) {
-    for (const Queued& queued : unread_) {
+    const std::vector<Queued> read = std::exchange(unread_, {});
+    for (const Queued& queued : read) {
       for (const auto& [account, delta] : queued.deltas) funds_.unpend(account, delta);
     }
-    unread_.clear();
   }
   return refused;
 }

@@ -412,7 +412,7 @@ Answer Admission::accept(const Draft& draft, Provisional provisional, Time now) 
       answer.text = std::move(*text);
     if (draft.learned_runs > 0)
       answer.text += fmt::format("; utility {} learned from {} (smarket show utility)",
-                                 draft.texts.utility, counted(draft.learned_runs, "run"));
+                                 draft.texts.utility.str(), counted(draft.learned_runs, "run"));
   }
   if (funded < provisional.tasks.size()) {
     if (!answer.text.empty()) answer.text += '\n';

@@ -157,7 +157,8 @@ void ArrayBids::become_task(Job& job, const market_job_t& seen, Time now) {
   job.agreed.bid.array_tasks = 0;
   job.array_task_id = seen.array_task_id;
   job.array.reset();
-  job.auction.stood = job.auction.rated = false;
+  job.auction.set(&AuctionTurn::stood, false);
+  job.auction.set(&AuctionTurn::rated, false);
   job.due.note = true;
 }
 
@@ -187,7 +188,7 @@ void ArrayBids::see(Job& job, const market_job_t& seen, Time now) {
   if (heard && seen.array_throttle == *heard) {  // else Slurm refused it
     array.limit = seen.array_throttle;
     array.dial = seen.array_throttle;
-    job.auction.stood = false;  // other lots can come up now
+    job.auction.set(&AuctionTurn::stood, false);  // other lots can come up now
     job.due.note = true;
   } else if (array.dial && seen.array_throttle != *array.dial) {
     array.dial.reset();  // Slurm sets it before it looks who asks
@@ -232,7 +233,7 @@ Note ArrayBids::take_part(const Note& array_note, const market_job_t& seen, Time
   }
   if (job != nullptr) {
     const ArrayBid& array = *job->array;
-    note.kept_back = job->auction.kept_back;
+    note.kept_back = job->auction->kept_back;
     part = part_of(array.budget, array.tasks, std::min(array.parted, array.tasks - 1));
     note.account = job->agreed.bid.account;
     note.waiting = job->phase == Phase::kWaiting;
@@ -314,7 +315,7 @@ void ArrayBids::find_lost(Time now) {
     const bool runs_beside = runs && job.restart > 0 && block_of(*array) != nullptr;
     if (waits || runs_beside) ++array->array->split;
     if (waits && job.place.from_block) ++array->array->in_place;
-    if (runs && !runs_beside) run_ends_[array->id].push_back(job.run.end);
+    if (runs && !runs_beside) run_ends_[array->id].push_back(job.run->end);
   }
 }
 
@@ -358,9 +359,9 @@ void ArrayBids::set_limit_back(Job& job) {
 // Its limit is what runs and what was drawn. While that is nothing Slurm's record is held, since a limit of 0 is none.
 void Planner::give_array_orders(Job& job, const market_job_t& seen) {
   ArrayBid& array = *job.array;
-  AuctionTurn& turn = job.auction;
-  if (std::exchange(job.due.release, false)) turn.kept_back = true;  // it was the market's hold
-  std::uint32_t limit = array.running + array.split + turn.standing.tokens;
+  if (std::exchange(job.due.release, false))
+    job.auction.set(&AuctionTurn::kept_back, true);  // it was the market's hold
+  std::uint32_t limit = array.running + array.split + job.auction->standing.tokens;
   if (array.limit != 0) limit = std::min(limit, array.limit);
   // Under another rule, and where no market acts, its tasks start as its priority and its owner's limit let
   // them.
@@ -373,8 +374,8 @@ void Planner::give_array_orders(Job& job, const market_job_t& seen) {
     if (array.limit != 0) limit = std::min(limit, array.limit);
   }
   if (limit == 0 && is_drawn) {
-    if (seen.held && !turn.kept_back) return;  // its owner's hold
-    job.due.note |= !std::exchange(turn.kept_back, true);
+    if (seen.held && !job.auction->kept_back) return;  // its owner's hold
+    job.due.note |= !job.auction.exchange(&AuctionTurn::kept_back, true);
     const char* reason = reason_of(site_, job);
     if (seen.held && job.due.reason_set == reason) return;
     site_.orders.add(MARKET_HOLD, job.id).text = reason;
@@ -385,7 +386,7 @@ void Planner::give_array_orders(Job& job, const market_job_t& seen) {
     site_.orders.add(MARKET_SET_ARRAY_LIMIT, job.id).number = limit;
     array.dial = limit;
   }
-  if (!seen.held || !std::exchange(turn.kept_back, false)) return;
+  if (!seen.held || !job.auction.exchange(&AuctionTurn::kept_back, false)) return;
   site_.orders.add(MARKET_RELEASE, job.id);
   job.due.note = true;
 }

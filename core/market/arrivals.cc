@@ -94,9 +94,9 @@ void Confirmation::confirm(Job& job, Provisional& provisional, const market_job_
   if (job.agreed.bid.array_tasks > 0) site_.arrays.begin(job, seen, nullptr);
   job.due.release =
       job.phase == Phase::kConfirmed && provisional.comes_held && !provisional.user_held;
-  job.auction.kept_back =
-      job.due.release &&
-      site_.exchange_of(provisional.bid.request).holds_until_turn(provisional.bid);
+  job.auction.set(&AuctionTurn::kept_back,
+                  job.due.release &&
+                      site_.exchange_of(provisional.bid.request).holds_until_turn(provisional.bid));
   const bool done = std::all_of(provisional.tasks.begin(), provisional.tasks.end(),
                                 [](const auto& t) { return t.claimed; });
   if (!provisional.texts.quote.empty()) {
@@ -143,12 +143,16 @@ void Confirmation::drop_provisionals(Time now) {
 }
 
 void Confirmation::forget_run(Job& job) {
-  job.run.start = job.run.end = job.run.ran = 0;
-  job.run.accrued = {};
-  job.auction.awarded = false;
-  job.auction.pays.clear();
-  job.auction.goods.clear();
-  job.auction.stopped = job.auction.unstoppable = false;
+  if (Run* run = job.run.made()) {
+    run->start = run->end = run->ran = 0;
+    run->accrued = {};
+  }
+  if (AuctionTurn* turn = job.auction.made()) {
+    turn->awarded = false;
+    turn->pays.clear();
+    turn->goods.clear();
+    turn->stopped = turn->unstoppable = false;
+  }
 }
 
 }  // namespace market

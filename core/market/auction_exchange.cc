@@ -70,10 +70,10 @@ Group AuctionExchange::place_tasks(const Draft& draft, const std::string&, Wish,
 std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time now, Who who) {
   std::vector<Job*> live;
   for (Job& job : site_.jobs.awake()) {
-    const bool takes_part = job.auction.stands || job.auction.last || who == Who::kAll;
+    const bool takes_part = job.auction->stands || job.auction->last || who == Who::kAll;
     const bool waits = job.phase == Phase::kConfirmed && takes_part;
     const bool runs =
-        job.phase == Phase::kRunning && !job.run.unbilled && job.agreed.terms.rule == rule();
+        job.phase == Phase::kRunning && !job.run->unbilled && job.agreed.terms.rule == rule();
     if (job.agreed.terms.auctioned() && (waits || runs) && &site_.exchange_of(job) == this)
       live.push_back(&job);
   }
@@ -84,10 +84,10 @@ std::vector<LiveBid> AuctionExchange::live_bids(std::vector<Job*>* owners, Time 
     const double worth = worth_at(job->agreed.bid, job->agreed.bid_made, limit_end(*job, now));
     bids.push_back(
         {job->id, &job->agreed.bid, job->agreed.bid_made,
-         std::max(0.0, worth - job->run.accrued.credits), running, running ? job->run.ran : 0,
-         job->auction.rated ? std::optional(job->auction.standing.rate) : std::nullopt,
-         bid_rate_of(job->agreed.bid), !running && !job->auction.stands,
-         awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr, job->auction.reach});
+         std::max(0.0, worth - job->run->accrued.credits), running, running ? job->run->ran : 0,
+         job->auction->rated ? std::optional(job->auction->standing.rate) : std::nullopt,
+         bid_rate_of(job->agreed.bid), !running && !job->auction->stands,
+         awards_nodes() ? able_nodes(job->agreed.bid.request) : nullptr, job->auction->reach});
   }
   count_arrays(live, bids);
   if (owners != nullptr) *owners = std::move(live);
@@ -132,7 +132,7 @@ void AuctionExchange::work(Time now) {
   std::vector<Job*> all;
   const std::vector<LiveBid> bids_of_all = live_bids(&all, now, Who::kAll);
   const bool all_stood =
-      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->auction.stood; });
+      std::all_of(all.begin(), all.end(), [](const Job* job) { return job->auction->stood; });
   if (all.empty() || (all_stood && now < next_auction_)) return;
   next_auction_ = now + settings.auction_period;
   std::vector<Job*> owners;
@@ -144,15 +144,16 @@ void AuctionExchange::work(Time now) {
     Job& job = *owners[i];
     const bool runs = job.phase == Phase::kRunning;
     if (runs && standings[i].nodes.empty()) {  // what it was awarded stays
-      standings[i].nodes = std::move(job.auction.standing.nodes);
-      standings[i].payments = std::move(job.auction.standing.payments);
+      standings[i].nodes = std::move(job.auction.edit().standing.nodes);
+      standings[i].payments = std::move(job.auction.edit().standing.payments);
     }
     count_shares(job, now);
-    job.auction.standing = std::move(standings[i]);
+    AuctionTurn& turn = job.auction.edit();
+    turn.standing = std::move(standings[i]);
     if (takes_utilities()) go_on_counting(job, now);
-    if (!runs) job.auction.asks = asks_of(job.auction.standing.nodes);
-    job.auction.stood = true;
-    if (!std::exchange(job.auction.rated, true) && runs)
+    if (!runs) turn.asks = asks_of(turn.standing.nodes);
+    turn.stood = true;
+    if (!std::exchange(turn.rated, true) && runs)
       raise_to_asks(job, job.place.placement, limit_end(job, now));
     if (runs) accrue(job);  // its first rate holds from its start on
   }
@@ -250,7 +251,9 @@ bool AuctionExchange::buy_again(Job& job, Time, Time now) {
       Terms{most, std::max(now, job.agreed.bid.request.earliest), 0, std::string(rule())};
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.place.missed = job.auction.stood = job.auction.rated = false;
+  job.place.missed = false;
+  job.auction.set(&AuctionTurn::stood, false);
+  job.auction.set(&AuctionTurn::rated, false);
   site_.set_lien(job, most);
   site_.lessons.teach(job, now);
   job.due.note = true;
@@ -295,7 +298,7 @@ std::optional<std::string> AuctionExchange::rebid_live(Job& job, const Worth& wo
   job.agreed.texts = texts;
   job.agreed.cap.reset();
   job.agreed.terms.price = most;
-  job.auction.stood = false;
+  job.auction.set(&AuctionTurn::stood, false);
   job.due.note = true;
   site_.set_lien(job, most);
   return std::nullopt;
@@ -325,12 +328,12 @@ AuctionFigures AuctionExchange::figures() const {
   AuctionFigures now;
   double rates = 0, units = 0;
   for (const auto& [id, job] : site_.jobs.all()) {
-    const bool runs = job.phase == Phase::kRunning && job.auction.rated;
-    const bool waits = job.phase == Phase::kConfirmed && job.auction.stands && job.auction.stood;
+    const bool runs = job.phase == Phase::kRunning && job.auction->rated;
+    const bool waits = job.phase == Phase::kConfirmed && job.auction->stands && job.auction->stood;
     if ((!runs && !waits) || !is_of_rule(job) || &site_.exchange_of(job) != this) continue;
-    if (runs) now.spent_rate += job.auction.standing.rate;
-    if (!(job.auction.standing.rate > 0)) continue;
-    rates += job.auction.standing.rate * 3600;
+    if (runs) now.spent_rate += job.auction->standing.rate;
+    if (!(job.auction->standing.rate > 0)) continue;
+    rates += job.auction->standing.rate * 3600;
     units += billing_of(job.agreed.bid.request.demand.tres);
   }
   if (units > 0) now.level = rates / units;

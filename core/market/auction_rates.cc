@@ -90,14 +90,14 @@ void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now)
   const Time end = ended.start + job.agreed.bid.request.duration + ended.suspended_s;
   const Placement placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   if (job.phase != Phase::kRunning) meet_asks(job, placement, end);  // no pass saw it run
-  if (job.auction.rated) return;
+  if (job.auction->rated) return;
   const Phase phase = std::exchange(job.phase, Phase::kEnded);  // else it competes with itself
   const double worth = worth_at(job.agreed.bid, job.agreed.bid_made, end);
-  job.auction.standing = preview_or_alone(job.agreed.bid, worth, now, false);
-  job.auction.rated = true;
+  job.auction.edit().standing = preview_or_alone(job.agreed.bid, worth, now, false);
+  job.auction.edit().rated = true;
   meet_asks(job, placement, end);
-  if (!std::exchange(job.auction.rated, true)) {
-    job.auction.standing = preview_or_alone(job.agreed.bid, worth, now, true);
+  if (!job.auction.exchange(&AuctionTurn::rated, true)) {
+    job.auction.edit().standing = preview_or_alone(job.agreed.bid, worth, now, true);
     raise_to_asks(job, placement, end);
   }
   job.phase = phase;
@@ -107,14 +107,14 @@ void AuctionExchange::rate_unseen(Job& job, const market_job_t& ended, Time now)
 // comes to each second of its time limit.
 void AuctionExchange::raise_to_asks(Job& job, const Placement& placement, Time limit_end) {
   if (!auction_->wants_nodes()) return;
-  job.auction.pays = Owners(site_, *this).asked(job, placement);
+  job.auction.edit().pays = Owners(site_, *this).asked(job, placement);
   const double asked =
       placement.empty()  // nobody tells where it ran
           ? settings.floor_price * site_.billing_of(job.agreed.bid.request) / kSecondsPerHour
-          : sum_asked(job.auction.pays);
+          : sum_asked(job.auction->pays);
   const double most = worth_at(job.agreed.bid, job.agreed.bid_made, limit_end) /
                       static_cast<double>(std::max<Time>(1, job.agreed.bid.request.duration));
-  job.auction.standing.rate = std::max(job.auction.standing.rate, std::min(most, asked));
+  job.auction.edit().standing.rate = std::max(job.auction->standing.rate, std::min(most, asked));
 }
 
 // Slurm puts a run where it likes. Where that is what the auction awarded, and what the owners won
@@ -124,23 +124,25 @@ void AuctionExchange::meet_asks(Job& job, const Placement& placement, Time limit
     job.agreed.terms.markup = std::move(drawn);
     job.due.note = true;
   }
-  if (!is_of_rule(job) || !auction_->wants_nodes() || !job.auction.rated || job.run.accrued.resumed)
+  if (!is_of_rule(job) || !auction_->wants_nodes() || !job.auction->rated ||
+      job.run->accrued.resumed)
     return;
-  if (job.auction.standing.nodes.empty()) {  // never awarded any: it is rated as a run
-    job.auction.rated = job.auction.stood = false;
+  if (job.auction->standing.nodes.empty()) {  // never awarded any: it is rated as a run
+    job.auction.edit().rated = job.auction.edit().stood = false;
     return;
   }
   if (site_.observes) {  // Slurm ran it elsewhere; the market would have run it on its award
-    job.auction.awarded = true;
+    job.auction.edit().awarded = true;
     return;
   }
   const Owners owners(site_, *this);
-  job.auction.pays = owners.won(job, placement);
-  job.auction.awarded =
-      owners.on_awarded_nodes(job, placement) &&
-      std::all_of(job.auction.pays.begin(), job.auction.pays.end(),
-                  [](const NodePay& pay) { return pay.asked <= pay.rate * (1 + kRounding); });
-  if (!job.auction.awarded) raise_to_asks(job, placement, limit_end);
+  AuctionTurn& turn = job.auction.edit();
+  turn.pays = owners.won(job, placement);
+  turn.awarded = owners.on_awarded_nodes(job, placement) &&
+                 std::all_of(turn.pays.begin(), turn.pays.end(), [](const NodePay& pay) {
+                   return pay.asked <= pay.rate * (1 + kRounding);
+                 });
+  if (!turn.awarded) raise_to_asks(job, placement, limit_end);
 }
 
 }  // namespace market

@@ -83,8 +83,8 @@ bool starts_by(const market_change_t& change) {
 
 market_job_t as_owner_wishes(const market_job_t& seen, Job& job) {
   market_job_t wished = seen;
-  AuctionTurn& turn = job.auction;
-  if (!turn.wish) return wished;
+  if (!job.auction->wish) return wished;
+  AuctionTurn& turn = job.auction.edit();
   if (!turn.award.empty()) {
     const std::string_view required = or_empty(seen.size.req_nodes);
     const auto awarded = std::count(turn.award.begin(), turn.award.end(), ',') + 1;
@@ -113,7 +113,7 @@ market_job_t as_owner_wishes(const market_job_t& seen, Job& job) {
 
 // The nodes that the job may start on now, as Slurm writes them; "" without an award.
 std::string Planner::award_of(const Job& job, Time now) const {
-  const AuctionTurn& turn = job.auction;
+  const AuctionTurn& turn = *job.auction;
   if ((!turn.stands && !turn.last) || (!turn.refusal.empty() && now < job.place.retry_at))
     return {};
   std::string text;
@@ -128,37 +128,37 @@ std::string Planner::award_of(const Job& job, Time now) const {
 
 // Slurm's record asks for the nodes that its owner asked for.
 void Planner::take_award(Job& job, Time now) {
-  if (!job.auction.wish || now < job.auction.wish->retry_at) return;
+  if (!job.auction->wish || now < job.auction->wish->retry_at) return;
+  AuctionTurn& turn = job.auction.edit();
   market_order_t& order = site_.orders.add(MARKET_TAKE_AWARD, job.id);
-  order.name = site_.orders.keep(job.auction.award);
-  order.text = site_.orders.keep(job.auction.wish->required);
-  order.number = job.auction.wish->max_nodes;
-  set_size(order, job.auction.wish->size);
+  order.name = site_.orders.keep(turn.award);
+  order.text = site_.orders.keep(turn.wish->required);
+  order.number = turn.wish->max_nodes;
+  set_size(order, turn.wish->size);
   // Once refused it may be so again: the note keeps the wish, which does no harm where it is fulfilled.
-  job.due.note |= job.auction.wish->retry_at == 0;
-  job.auction.wish.reset();
-  job.auction.award.clear();
-  job.auction.size = {};
+  job.due.note |= turn.wish->retry_at == 0;
+  turn.wish.reset();
+  turn.award.clear();
+  turn.size = {};
 }
 
 // The record is as it was: what its owner asked for is known from here alone.
 void Planner::award_not_taken(Job& job, const market_order_t& order, Time now) {
   const bool waits = job.phase == Phase::kConfirmed || job.phase == Phase::kWaiting;
-  if (!waits || job.auction.wish) return;
-  job.auction.wish =
+  if (!waits || job.auction->wish) return;
+  job.auction.edit().wish =
       NodeWish{std::string(or_empty(order.text)),
                order.number,
                {order.tasks, order.cpus, order.time_limit_min, order.mem_per_node_mb},
                now + kTakeAgain};
-  job.auction.award = or_empty(order.name);
+  job.auction.edit().award = or_empty(order.name);
   job.due.note = true;
 }
 
 // Slurm may start nothing by an award that is not the job's any more.
 void Planner::hold_without_award(Job& job, const market_job_t& seen) {
-  AuctionTurn& turn = job.auction;
-  if (seen.held && !turn.kept_back) return;  // its owner's hold
-  job.due.note |= !std::exchange(turn.kept_back, true);
+  if (seen.held && !job.auction->kept_back) return;  // its owner's hold
+  job.due.note |= !job.auction.exchange(&AuctionTurn::kept_back, true);
   const char* reason = reason_of(site_, job);
   if (seen.held && job.due.reason_set == reason) return;
   site_.orders.add(MARKET_HOLD, job.id).text = reason;
@@ -166,7 +166,7 @@ void Planner::hold_without_award(Job& job, const market_job_t& seen) {
 }
 
 void Planner::give_award_orders(Job& job, const market_job_t& seen, Time now) {
-  AuctionTurn& turn = job.auction;
+  AuctionTurn& turn = job.auction.edit();
   if (std::exchange(job.due.release, false)) turn.kept_back = true;  // it was the market's hold
   const std::string award = award_of(job, now);
   if (award.empty()) {
@@ -198,13 +198,12 @@ bool Planner::sells_nodes(const Request& request, const market_change_t& change)
 }
 
 market_verdict Planner::keep_back(Job& job, const market_change_t& change, std::string& text) {
-  AuctionTurn& turn = job.auction;
   const bool is_drawn = job.array && block_of(job) == nullptr;
   if (job.phase != Phase::kConfirmed || !(is_drawn || sells_nodes(job.agreed.bid.request, change)))
     return MARKET_ACCEPTED;
-  const bool taken_over = change.hold && change.is_held && turn.kept_back;
+  const bool taken_over = change.hold && change.is_held && job.auction->kept_back;
   if (!taken_over && !starts_by(change)) return MARKET_ACCEPTED;
-  turn.kept_back = !taken_over;
+  job.auction.set(&AuctionTurn::kept_back, !taken_over);
   if (change.release) job.agreed.user_held = false;
   text = or_empty(reason_of(site_, job));
   job.due.reason_set = or_empty(reason_of(site_, job));
@@ -226,12 +225,13 @@ market_verdict Planner::keep_back_unseen(const market_change_t& change) {
 }
 
 void Planner::award_failed(Job& job, std::string_view why, Time now) {
-  job.auction.award.clear();
-  job.auction.size = {};
-  job.auction.refusal = why;
-  job.auction.kept_back = job.auction.last = true;
+  AuctionTurn& turn = job.auction.edit();
+  turn.award.clear();
+  turn.size = {};
+  turn.refusal = why;
+  turn.kept_back = turn.last = true;
   // The first times it may be that a node has just come up.
-  const int doublings = std::min(job.auction.refusals++, 6);
+  const int doublings = std::min(turn.refusals++, 6);
   job.place.retry_at = now + std::min(kLongestRetry, Time{1} << doublings);
 }
 

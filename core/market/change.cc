@@ -180,7 +180,7 @@ Money price_of_one(const Job& job) {
 // The reason of a refusal, or nothing when the bid is now the new one.
 std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const BidTexts& typed,
                                             Time now) {
-  if (job.run.unbilled) return fmt::format("job {} runs unbilled", job.id);
+  if (job.run->unbilled) return fmt::format("job {} runs unbilled", job.id);
   if (job.agreed.reserved) return fmt::format("job {} is a reservation and stays as it is", job.id);
   const bool is_one_budget =
       (job.array && block_of(job) == nullptr) || (job.part && job.agreed.terms.auctioned());
@@ -196,7 +196,7 @@ std::optional<std::string> Admission::rebid(Job& job, const Worth& worth, const 
   texts.workload = job.agreed.texts.workload;
   texts.malleable = job.agreed.texts.malleable;
   texts.utility = job.agreed.texts.utility;
-  job.auction.reach = 1;
+  job.auction.set(&AuctionTurn::reach, 1);
   const bool live = job.phase == Phase::kRunning ||
                     (!site_.exchange_of(job).promises() && job.phase != Phase::kWaiting);
   if (job.agreed.terms.auctioned() && live)

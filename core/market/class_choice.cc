@@ -86,7 +86,7 @@ std::string class_after_change(const MarketSettings& settings, const Request& re
   const ContractClass* own = settings.job_class(request.job_class);
   if (own != nullptr && is_open(*own, request)) return request.job_class;
   const auto other = class_for(settings, request, "", shape_of(worth));
-  return other && *other != nullptr ? (*other)->name : request.job_class;
+  return other && *other != nullptr ? (*other)->name : request.job_class.str();
 }
 
 // The grammar of credits: digits with at most six decimals.

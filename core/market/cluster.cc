@@ -15,8 +15,8 @@ namespace market {
 namespace {
 
 // "gpu:a100:4(S:0-1),gpu:t4:2" → {"gpu:a100": 4, "gpu:t4": 2}; parts of another form are left out.
-std::map<std::string, std::int64_t> counts_of_gres(std::string_view text) {
-  std::map<std::string, std::int64_t> gres;
+GresCounts counts_of_gres(std::string_view text) {
+  GresCounts gres;
   int depth = 0;
   std::string item;
   const auto finish = [&] {

@@ -46,9 +46,9 @@ std::string Confirmation::note_of(const Job& job) const {
     note.bought = job.agreed.terms.bought;
     note.missed = job.phase == Phase::kConfirmed && job.place.missed;
   }
-  note.waiting = job.phase == Phase::kWaiting || job.run.unbilled;
-  note.kept_back = job.auction.kept_back;
-  note.wish = job.auction.wish;
+  note.waiting = job.phase == Phase::kWaiting || job.run->unbilled;
+  note.kept_back = job.auction->kept_back;
+  note.wish = job.auction->wish;
   note.budget = job.agreed.texts.budget;
   if (job.component) note.budget_of_all = job.component->budget;
   note.rate_text = job.agreed.texts.rate;
@@ -58,7 +58,7 @@ std::string Confirmation::note_of(const Job& job) const {
   note.reserved = job.agreed.reserved;
   note.workload = job.agreed.texts.workload;
   note.malleable = job.agreed.texts.malleable;
-  note.sized = job.run.sized;
+  note.sized = job.run->sized;
   note.job_class = job.agreed.bid.request.job_class;
   note.work = job.agreed.texts.work;
   note.pot = job.agreed.bid.pot;
@@ -79,16 +79,16 @@ std::string Confirmation::note_of(const Job& job) const {
   if (job.part) note.array_start = job.part->first_start;
   note.part_owed = job.part && job.part->owed;
   note.has_level = job.agreed.bid.level != 0;
-  if (job.phase == Phase::kRunning) note.run_start = job.run.start;
+  if (job.phase == Phase::kRunning) note.run_start = job.run->start;
   if (job.phase == Phase::kRunning && site_.observes) note.start = job.place.would_start;
-  if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction.rated) {
-    note.ran = job.run.accrued.seconds;
-    note.accrued = job.run.accrued.credits;
-    note.rate = job.auction.standing.rate;
-    note.awarded = job.auction.awarded;
-    note.pays = pays_text(job.auction.pays);
-    note.goods = goods_text(job.auction.goods);
-    note.stopped = job.auction.stopped;
+  if (job.phase == Phase::kRunning && job.agreed.terms.auctioned() && job.auction->rated) {
+    note.ran = job.run->accrued.seconds;
+    note.accrued = job.run->accrued.credits;
+    note.rate = job.auction->standing.rate;
+    note.awarded = job.auction->awarded;
+    note.pays = pays_text(job.auction->pays);
+    note.goods = goods_text(job.auction->goods);
+    note.stopped = job.auction->stopped;
   }
   std::string text = write_note(note);
   if (text.size() >= MARKET_NOTE_MAX) {  // of many nodes; what they ask then is what they get
@@ -108,7 +108,7 @@ bool Confirmation::same_price_basis(const Request& a, const Request& b) const {
   const MarketSettings& settings = exchange.settings;
   const auto priced = [&settings](Tres tres) {
     if (settings.configurations.empty())
-      std::erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
+      erase_if(tres, [&](const auto& entry) { return settings.weight_of(entry.first) <= 0; });
     return tres;
   };
   return a.duration == b.duration && a.partition == b.partition &&
@@ -150,7 +150,7 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   if (job.component) job.component->budget = note.budget_of_all;
   job.agreed.list = note.list;
   job.agreed.reserved = note.reserved;
-  job.run.sized = note.sized;
+  job.run.set(&Run::sized, note.sized);
   job.agreed.bid_made = note.submitted != 0 ? note.submitted : seen.submit;
   const auto worth = parse_worth(job.agreed.texts);
   job.agreed.bid.worth = worth ? *worth : Worth{note.price, std::nullopt};
@@ -167,15 +167,15 @@ void Confirmation::recall(Job& job, const Note& note, const market_job_t& seen) 
   if (note.array_tasks > 0) site_.arrays.begin(job, seen, &note);
   site_.arrays.join(job, note);
   resume(job, note, seen.start);
-  job.auction.average.partial = true;
+  if (job.agreed.terms.auctioned()) job.auction.edit().average.partial = true;
   if (site_.observes && note.run_start != 0 && note.run_start == seen.start)
     job.place.would_start = note.start;
   site_.accounts.claim_lien(job, note.settled);
 }
 
 void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, Time now) {
-  job.auction.kept_back = note.kept_back;
-  job.auction.wish = note.wish;
+  job.auction.set(&AuctionTurn::kept_back, note.kept_back);
+  if (note.wish) job.auction.edit().wish = note.wish;
   const market_job_t seen = as_owner_wishes(told, job);
   job.seen.fingerprint = fingerprint_of(seen);
   recall(job, note, seen);
@@ -208,7 +208,7 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
         std::min(job.agreed.terms.price, site_.exchange_of(job).most_it_costs(job.agreed.bid));
   resettle_old_runs(job, note, seen, now);
   const char* reason = reason_of(site_, job);
-  if (job.auction.kept_back && or_empty(seen.state_desc) == or_empty(reason))
+  if (job.auction->kept_back && or_empty(seen.state_desc) == or_empty(reason))
     job.due.reason_set = or_empty(reason);
   if (note.waiting) {
     job.cause = Cause::kNoFunds;
@@ -302,9 +302,9 @@ void Confirmation::resettle_old_runs(const Job& job, const Note& note, const mar
       old.agreed.bid.request.duration = std::max<Time>(1, limit);
     }
     old.phase = Phase::kConfirmed;
-    old.run.accrued = {};
+    if (Run* run = old.run.made()) run->accrued = {};
     if (note.settled && note.restart == old.restart)
-      old.run.resettle = {note.charged, note.refunded, note.rest, note.rest_until};
+      old.run.edit().resettle = {note.charged, note.refunded, note.rest, note.rest_until};
     const bool told = note.run_start != seen.start && note.run_start >= old.submitted;
     const Time start = told ? note.run_start : 0;
     resume(old, note, start);
@@ -331,26 +331,29 @@ void Confirmation::end_by_requeue(Job& job, const market_job_t& seen, Time start
 void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
   const Phase phase = job.phase == Phase::kWaiting ? Phase::kWaiting : Phase::kConfirmed;
   keep_size(site_, job, seen);
-  if (job.run.preempted) settlement_.settle_preempted(job, true, now);
+  if (job.run->preempted) settlement_.settle_preempted(job, true, now);
   if (job.phase != Phase::kEnded) {
     Time end = now;  // at the latest when the job was in the queue again, or ran again
     for (const Time later : {seen.submit, seen.start}) {
-      if (later > job.run.start) end = std::min(end, later);
+      if (later > job.run->start) end = std::min(end, later);
     }
-    end_by_requeue(job, seen, job.run.start, end, now);
+    end_by_requeue(job, seen, job.run->start, end, now);
   }
-  if (job.part && job.run.keeps_price) job.part->owed = false;  // its owner did not send it back
+  if (job.part && job.run->keeps_price) job.part->owed = false;  // its owner did not send it back
   job.restart = seen.restart;
   job.submitted = seen.submit;
   job.seen.begin = seen.begin;
-  job.run.settled_note.clear();
-  job.run.resettle.reset();
+  if (Run* run = job.run.made()) {
+    run->settled_note.clear();
+    run->resettle.reset();
+  }
   forget_run(job);
   job.place.start_failures = 0;
   job.place.would_start = 0;
-  job.auction.stood = job.place.missed = false;
-  job.auction.refusals = 0;
-  job.auction.reach = 1;
+  job.place.missed = false;
+  job.auction.set(&AuctionTurn::stood, false);
+  job.auction.set(&AuctionTurn::refusals, 0);
+  job.auction.set(&AuctionTurn::reach, 1);
   job.place.reserved = job.place.bound = job.agreed.revoked = false;
   job.due.reason_set = {};
   job.phase = phase;
@@ -361,9 +364,9 @@ void Confirmation::begin_again(Job& job, const market_job_t& seen, Time now) {
 void Confirmation::new_run(Job& job, const market_job_t& seen, Time now) {
   begin_again(job, seen, now);
   job.due.note = true;
-  const bool was_unbilled = std::exchange(job.run.unbilled, false);
+  const bool was_unbilled = job.run.exchange(&Run::unbilled, false);
   const bool by_pot = !job.agreed.bid.pot.empty();
-  if (!was_unbilled && (by_pot || !job.run.keeps_price) && seen.state == MARKET_JOB_PENDING) {
+  if (!was_unbilled && (by_pot || !job.run->keeps_price) && seen.state == MARKET_JOB_PENDING) {
     Request request = job.agreed.bid.request;
     request.earliest = std::max({request.earliest, seen.begin, now});
     if (seen.deadline == 0 && job.agreed.bid.worth.work == 0)
@@ -397,7 +400,7 @@ void Confirmation::changed(Job& job, const market_job_t& seen, Time now) {
   job.place.count_due = true;
   job.place.count_at = 0;
   job.place.start_failures = 0;
-  job.auction.reach = 1;
+  job.auction.set(&AuctionTurn::reach, 1);
   auto request = request_of(seen, job.agreed.bid.request, true);
   if (!request) {
     site_.log(LogLevel::kInfo, fmt::format("job {}: {}", job.id, request.error().text));

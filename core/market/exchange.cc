@@ -51,7 +51,7 @@ double Exchange::worth_at(const Bid& bid, Time bid_made, Time end) const {
 
 std::string markup_of(const Exchange& exchange, const Request& request) {
   const double factor = exchange.qos_factor(request.qos);
-  return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos, short_number(factor));
+  return factor == 1 ? "" : fmt::format("QOS {} × {}", request.qos.str(), short_number(factor));
 }
 
 std::string record_of(const Exchange& exchange, const Request& request, Time priced) {
@@ -59,7 +59,7 @@ std::string record_of(const Exchange& exchange, const Request& request, Time pri
   const MarketSettings& settings = exchange.settings;
   if (!exchange.rule().starts_with("contracts/") || settings.contracts.epoch <= 0) return text;
   text += fmt::format("{}draw contracts/{}/{}/{}", text.empty() ? "" : ", ", settings.name,
-                      request.job_class, priced / settings.contracts.epoch);
+                      request.job_class.str(), priced / settings.contracts.epoch);
   return text;
 }
 
@@ -231,9 +231,9 @@ Exchange::Owed Exchange::owed_so_far(const Job& job, const market_job_t& ended,
     const auto delay = static_cast<double>(std::min(ended.end, limit_end) - job.agreed.bid_made);
     most = std::min(most, money_of(job.agreed.bid.worth.value->value_at(delay)));
   }
-  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  const auto left = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run->accrued.seconds));
   const double accrued =
-      std::min(job.run.accrued.credits + job.auction.standing.rate * left, most.credits());
+      std::min(job.run->accrued.credits + job.auction->standing.rate * left, most.credits());
   return {most, accrued};
 }
 

@@ -94,19 +94,20 @@ double least_asked(const Site& site, const Request& request) {
 
 // Of a job that starts only on nodes that are awarded to it.
 std::string explain_award(const Site& site, const Job& job, std::string& code) {
-  if (!job.auction.award.empty()) {
+  if (!job.auction->award.empty()) {
     code = "QUEUED";
-    std::string text = fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there",
-                                   job.auction.award, job.auction.standing.rate * kSecondsPerHour);
-    if (const std::string size = size_text(site, job.auction.standing); !size.empty())
+    std::string text =
+        fmt::format("is awarded {} at {:.2f} an hour: Slurm starts it there", job.auction->award,
+                    job.auction->standing.rate * kSecondsPerHour);
+    if (const std::string size = size_text(site, job.auction->standing); !size.empty())
       text += fmt::format(", with {} and a time limit of {}: nowhere does its work cost less", size,
-                          time_limit_text(Time{job.auction.size.limit_min} * 60));
+                          time_limit_text(Time{job.auction->size.limit_min} * 60));
     return text;
   }
   code = "PRICE";
-  if (!job.auction.refusal.empty())
+  if (!job.auction->refusal.empty())
     return fmt::format("was awarded nodes on which Slurm does not start it ({})",
-                       job.auction.refusal);
+                       job.auction->refusal);
   const Request& request = job.agreed.bid.request;
   const double least = least_asked(site, request);
   const double bids = job.agreed.bid.worth.rate
@@ -133,7 +134,7 @@ std::string explain_debt(const Site& site, const Job& job) {
   if (exchange.completion_owes_all())
     return fmt::format("{} {}", payment_text(job.agreed.bid.worth, true), most);
   return fmt::format("it owes {} so far, you pay at most {}",
-                     amount_text(money_of(job.run.accrued.credits)), most);
+                     amount_text(money_of(job.run->accrued.credits)), most);
 }
 
 std::string explain_auctioned(const Site& site, const Job& job, Time now, std::string& code) {
@@ -141,10 +142,11 @@ std::string explain_auctioned(const Site& site, const Job& job, Time now, std::s
   if (auto words = site.exchange_of(job).words_on(job, now, code)) return std::move(*words);
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
-    return fmt::format("runs since {}; {}{}", format_time_short(job.run.start, now),
-                       job.run.sized.empty() ? "" : job.run.sized + "; ", explain_debt(site, job));
+    return fmt::format("runs since {}; {}{}", format_time_short(job.run->start, now),
+                       job.run->sized.empty() ? "" : job.run->sized + "; ",
+                       explain_debt(site, job));
   }
-  const bool takes_part = job.auction.stands || job.auction.last || !job.auction.refusal.empty();
+  const bool takes_part = job.auction->stands || job.auction->last || !job.auction->refusal.empty();
   if (!takes_part) return explain_absence(job, priced, now, code);
   if (is_partition_down(site, job)) return explain_partition(job, code);
   if (site.exchange_of(job).awards_nodes()) return explain_award(site, job, code);
@@ -154,7 +156,7 @@ std::string explain_auctioned(const Site& site, const Job& job, Time now, std::s
         "waits in the queue ({}): Slurm starts it when nodes are free for it and "
         "none before it wants them; it costs nothing",
         site.exchange_of(job).rule());
-  const Standing& standing = job.auction.standing;
+  const Standing& standing = job.auction->standing;
   if (standing.turn > 0) {
     return fmt::format(
         "waits in the lottery: your share of the cluster is {:.0f} %, {} of {} waiting ({}, alpha "
@@ -169,7 +171,7 @@ std::string explain_auctioned(const Site& site, const Job& job, Time now, std::s
   return fmt::format(
       "waits in the auction: share {:.3f}, priority {:.3f} of 1, {} {}; Slurm starts it "
       "when nodes are free for it; a higher bid (smarket rebid) moves it forward",
-      job.auction.standing.share, job.auction.standing.priority,
+      job.auction->standing.share, job.auction->standing.priority,
       payment_text(job.agreed.bid.worth, site.exchange_of(job).completion_owes_all()),
       enough_text(job.agreed.terms.price));
 }
@@ -208,7 +210,7 @@ std::string explain_block(const Job& job, Time now, std::string& code) {
 // field of a job that is not held in every cycle, and has reasons of its own for it.
 const char* reason_of(const Site& site, const Job& job) {
   if (job.agreed.reserved && job.phase == Phase::kConfirmed) return "Reserved";
-  if (job.phase == Phase::kConfirmed && job.auction.kept_back)
+  if (job.phase == Phase::kConfirmed && job.auction->kept_back)
     return job.array ? "Outbid" : "Price";
   if (job.phase != Phase::kWaiting) return nullptr;
   switch (job.cause) {
@@ -242,12 +244,13 @@ std::string explain_not_started(const Job& job, Time now) {
         "is held: at {} Slurm did not start it ({}), its lien returned; change it "
         "with scontrol update, or smarket rebid {} has it planned again",
         counted(static_cast<std::uint64_t>(job.place.start_failures), "planned start"),
-        job.place.start_failure, job.id);
+        job.place.start_failure.str(), job.id);
   }
-  const std::string failure = job.place.start_failures == 1
-                                  ? fmt::format("gave up its place: {}", job.place.start_failure)
-                                  : fmt::format("gave up its place, {} times in a row: {}",
-                                                job.place.start_failures, job.place.start_failure);
+  const std::string failure =
+      job.place.start_failures == 1
+          ? fmt::format("gave up its place: {}", job.place.start_failure.str())
+          : fmt::format("gave up its place, {} times in a row: {}", job.place.start_failures,
+                        job.place.start_failure.str());
   if (!job.place.booked) {
     return fmt::format("{}; it is planned again not before {}", failure,
                        format_time_short(job.place.not_before, now));
@@ -268,7 +271,7 @@ std::string explain(const Site& site, const Job& job, Time now, std::string& cod
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; promised to be done by {}",
-                       format_time_short(job.run.start, now),
+                       format_time_short(job.run->start, now),
                        format_time_short(job.agreed.terms.promised_end, now));
   }
   if (job.agreed.reserved && job.phase == Phase::kConfirmed) {

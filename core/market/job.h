@@ -15,6 +15,7 @@
 #include "core/market/node_wish.h"
 #include "core/mechanism/auction.h"
 #include "core/plan/node_plan.h"
+#include "core/util/rare.h"
 #include "core/valuation/ex_post.h"
 #include "core/words/bid.h"
 
@@ -77,14 +78,13 @@ struct Terms {
   Time promised_end = 0;  ///< completion promised at acceptance; 0: none, as in every auction
   std::string rule;       ///< name and version of the rule that made the price
   /// What a run that starts late owes of the price. None: the rule `late` decides.
-  std::optional<ExPost> ex_post{};
+  Rare<ExPost> ex_post{};
   /// What multiplied the posted price and which draw it rests on, or which draw let an auction's job
   /// start; for people. Empty: nothing.
-  std::string markup{};
-  Time accepted = 0;  ///< its user has so long from here to think better of it
-  Time bought = 0;    ///< this place; later than `accepted` when its user changed the job
-  std::optional<ArrayBlock>
-      block{};  ///< of an array's record; `price` is what its waiting tasks owe
+  RareText markup{};
+  Time accepted = 0;         ///< its user has so long from here to think better of it
+  Time bought = 0;           ///< this place; later than `accepted` when its user changed the job
+  Rare<ArrayBlock> block{};  ///< of an array's record; `price` is what its waiting tasks owe
 
   /// The bid takes part in an auction: `price` is the most it can cost.
   bool auctioned() const { return promised_end == 0; }
@@ -139,12 +139,13 @@ struct Component {
 
 /// The texts of a bid, as they go into the job's note.
 struct BidTexts {
-  std::string budget, value;
-  std::string quote{};  ///< "7f3a:3": `budget` is the price of that row of a menu
-  std::string rate{};   ///< of --budget-rate
-  std::string workload{}, malleable{};
-  std::string work{};  ///< of --work: `budget` is what that is worth in its class
-  std::string utility{}, array_budget{};
+  std::string budget;
+  RareText value{};
+  RareText quote{};  ///< "7f3a:3": `budget` is the price of that row of a menu
+  RareText rate{};   ///< of --budget-rate
+  RareText workload{}, malleable{};
+  RareText work{};  ///< of --work: `budget` is what that is worth in its class
+  RareText utility{}, array_budget{};
 };
 
 enum class Phase {
@@ -165,45 +166,45 @@ struct Agreement {
   Terms terms;
   Time bid_made = 0;  ///< a sigmoid's delay counts from here
   Money needed;       ///< price that was asked when it last had to wait
-  bool told = false;  ///< its owner was told terms.price for it as it is: it never rises
   /// Of what it owes in an auction: others moved it there at a price told.
   std::optional<Money> cap;
   Money lien;  ///< set aside now; zero when none
   std::string lien_account;
-  bool revoked = false;  ///< the ledger refused the lien
-  bool taught = false;   ///< prices learn from this bid
-  bool counted = false;  ///< what this purchase brings of others' rests was told to them
-  /// The place that the change at hand gives back.
-  std::optional<ledger::Rest> given_back;
+  bool told = false;       ///< its owner was told terms.price for it as it is: it never rises
+  bool revoked = false;    ///< the ledger refused the lien
+  bool taught = false;     ///< prices learn from this bid
+  bool counted = false;    ///< what this purchase brings of others' rests was told to them
   bool user_held = false;  ///< submitted with --hold: the market's release must not undo that
-  std::optional<ListPart> list{};      ///< while the other bids of its list are no jobs yet
-  std::optional<Reserved> reserved{};  ///< it stands for a place
+  /// The place that the change at hand gives back.
+  Rare<ledger::Rest> given_back;
+  Rare<ListPart> list{};      ///< while the other bids of its list are no jobs yet
+  Rare<Reserved> reserved{};  ///< it stands for a place
 };
 
 /// Where and when it is to run, and what Slurm made of that. Written by Planner.
 struct Place {
-  Placement placement;    ///< while booked
-  bool booked = false;    ///< has a booking and a promise for terms.start
-  bool reserved = false;  ///< Slurm holds a reservation for this run
-  bool bound = false;     ///< told to run inside it, or runs inside it
+  Placement placement;      ///< while booked
+  bool booked = false;      ///< has a booking and a promise for terms.start
+  bool reserved = false;    ///< Slurm holds a reservation for this run
+  bool bound = false;       ///< told to run inside it, or runs inside it
+  bool retime = false;      ///< the next plan also moves the promise
+  bool missed = false;      ///< not ready at its start: the next plan asks for the price again
+  bool count_due = true;    ///< Slurm did not count its CPUs yet
+  bool from_block = false;  ///< taken out of its array's record, and runs in that one's place
   Time reserved_until = 0, bound_at = 0;
   Time until = 0;                ///< of a block: when it ends, slack included
   std::uint32_t first_task = 0;  ///< of a block: the task that is planned for its start
-  bool retime = false;           ///< the next plan also moves the promise
-  bool missed = false;           ///< not ready at its start: the next plan asks for the price again
-  int start_failures = 0;  ///< planned starts at which Slurm did not start it, since its last run
-  std::string start_failure;  ///< why, the last time
   int reserve_failures = 0;
+  int start_failures = 0;  ///< planned starts at which Slurm did not start it, since its last run
+  RareText start_failure;  ///< why, the last time
   Time retry_at = 0, not_before = 0;
   Money tried_available;
-  bool count_due = true;           ///< Slurm did not count its CPUs yet
   Time count_at = 0;               ///< not before
   std::uint32_t counted_cpus = 0;  ///< Slurm's count where that is more than what was sold
   std::uint32_t counted_nodes = 0;
-  Time would_start = 0;     ///< of a market that observes: when it had it start; 0: not known
-  Time lost_at = 0;         ///< since when there is no place for it; 0: it has one
-  bool from_block = false;  ///< taken out of its array's record, and runs in that one's place
-  std::optional<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
+  Time would_start = 0;           ///< of a market that observes: when it had it start; 0: not known
+  Time lost_at = 0;               ///< since when there is no place for it; 0: it has one
+  Rare<std::string> adopt_seats;  ///< taken over after a crash and not yet placed again
 };
 
 /// What a node's owner gets of a run at most.
@@ -312,13 +313,13 @@ struct Job {
   Cause cause = Cause::kNone;
   Agreement agreed;
   Place place;
-  AuctionTurn auction;
-  Run run;
+  Late<AuctionTurn> auction;
+  Late<Run> run;
   Seen seen;
   Due due;
-  std::optional<ArrayBid> array;
-  std::optional<ArrayPart> part;
-  std::optional<Component> component;
+  Rare<ArrayBid> array;
+  Rare<ArrayPart> part;
+  Rare<Component> component;
 };
 
 }  // namespace market

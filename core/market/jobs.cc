@@ -39,16 +39,9 @@ void JobBook::erase(std::uint32_t id) {
 
 void JobBook::rest(Job& job, const market_job_t& seen, Time until) {
   if (awake_.erase(job.id) == 0) return;
-  const Resting one{job.id,
-                    &job,
-                    seen.mark,
-                    seen.glance,
-                    until,
-                    job.agreed.terms.start,
-                    seen.site_factor,
-                    looks_,
-                    job.place.reserved,
-                    job.phase == Phase::kRunning};
+  const Resting one{
+      job.id, seen.site_factor,       &job,   seen.mark,          seen.glance,
+      until,  job.agreed.terms.start, looks_, job.place.reserved, job.phase == Phase::kRunning};
   if (one.is_reserved) reserved_.push_back(job.id);
   const auto place = find_resting(job.id);
   if (place != resting_.end() && place->id != job.id) return lying_down_.push_back(one);
@@ -80,7 +73,7 @@ void JobBook::settle_down() {
 
 void JobBook::wake(Resting& resting) {
   Job& job = *resting.job;
-  if (resting.runs) job.run.ran += std::max<Time>(0, looked_at_ - job.seen.at);
+  if (resting.runs) job.run.edit().ran += std::max<Time>(0, looked_at_ - job.seen.at);
   job.seen.at = std::max(job.seen.at, looked_at_);
   awake_.emplace(resting.id, &job);
   woken_.push_back({resting.id, resting.site_factor, resting.runs});

@@ -147,11 +147,11 @@ class JobBook {
  private:
   struct Resting {
     std::uint32_t id = 0;
-    Job* job = nullptr;  ///< null: it was woken
+    std::uint32_t site_factor = 0;  ///< as in its record
+    Job* job = nullptr;             ///< null: it was woken
     std::uint64_t mark = 0, glance = 0;
     Time until = 0, start = 0;
-    std::uint32_t site_factor = 0;  ///< as in its record
-    std::uint32_t look = 0;         ///< the last one that found its record
+    std::uint32_t look = 0;  ///< the last one that found its record
     bool is_reserved = false;
     bool runs = false;
   };

@@ -63,7 +63,7 @@ void work_on_lists(Site& site, Time now) {
 }
 
 void give_up_list(Site& site, std::uint32_t uid, const std::string& name, Time now) {
-  const auto end = [&](const Bid& bid, std::optional<ListPart>& list) {
+  const auto end = [&](const Bid& bid, Rare<ListPart>& list) {
     if (bid.uid == uid && list && list->name == name) list->until = std::min(list->until, now);
   };
   for (Job& job : site.jobs.awake()) end(job.agreed.bid, job.agreed.list);

@@ -93,10 +93,12 @@ bool Market::has_markets() const {
 void Market::move_runs() {
   site_.jobs.wake_all();
   for (Job& job : site_.jobs.awake()) {
-    job.auction.standing.nodes.clear();
-    job.auction.standing.payments.clear();
-    job.auction.asks.clear();
-    if (job.phase == Phase::kRunning) job.run.end = 0;
+    if (AuctionTurn* turn = job.auction.made()) {
+      turn->standing.nodes.clear();
+      turn->standing.payments.clear();
+      turn->asks.clear();
+    }
+    if (job.phase == Phase::kRunning) job.run.edit().end = 0;
   }
 }
 

@@ -67,13 +67,13 @@ std::optional<std::string> other_than_quoted(const std::string& what, const Requ
     return fmt::format("{} is for {}", what, text);
   };
   if (sold.partition != asked.partition) return other("partition " + sold.partition);
-  if (sold.qos != asked.qos) return other(sold.qos.empty() ? "no QOS" : "QOS " + sold.qos);
+  if (sold.qos != asked.qos) return other(sold.qos.empty() ? "no QOS" : "QOS " + sold.qos.str());
   if (account != bid.account) return other("account " + account);
   if (sold.duration != asked.duration)
     return other("a time limit of " + time_limit_text(sold.duration));
   if (sold.demand.tres != asked.demand.tres) return other(tres_text(sold.demand.tres));
   if (!asked.job_class.empty() && sold.job_class != asked.job_class)
-    return other(sold.job_class.empty() ? "no class" : "class " + sold.job_class);
+    return other(sold.job_class.empty() ? "no class" : "class " + sold.job_class.str());
   return std::nullopt;
 }
 

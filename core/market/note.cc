@@ -330,7 +330,9 @@ Result<Worth> parse_worth(const BidTexts& texts) {
     return worth;
   }
   const bool is_rate = !texts.rate.empty(), is_array = !texts.array_budget.empty();
-  const std::string& typed = is_rate ? texts.rate : is_array ? texts.array_budget : texts.budget;
+  const std::string& typed = is_rate    ? texts.rate.str()
+                             : is_array ? texts.array_budget.str()
+                                        : texts.budget;
   const char* option = is_rate ? "--budget-rate" : is_array ? "--array-budget" : "--budget";
   const auto money = Money::parse(typed);
   if (!money) return fail(fmt::format("{}={}: {}", option, printable(typed), money.error().text));

@@ -104,8 +104,8 @@ void Planner::watch(Job& job, const market_job_t& seen, Time now) {
   if (job.phase == Phase::kConfirmed && job.place.booked &&
       job.agreed.terms.start - exchange.settings.reservation_lead <= now)
     job.place.reserved = true;
-  if (job.phase == Phase::kConfirmed && job.place.would_start == 0 && job.auction.stands &&
-      !job.auction.standing.nodes.empty())
+  if (job.phase == Phase::kConfirmed && job.place.would_start == 0 && job.auction->stands &&
+      !job.auction->standing.nodes.empty())
     job.place.would_start = now;
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
     keep_rate(job, exchange.settings, now);
@@ -133,12 +133,12 @@ void Settlement::post_would_be_bill(Job& job, const market_job_t& ended, ledger:
   if (would_start != 0) {
     run.would_wait = std::max<Time>(0, would_start - since);
     segment.planned_start = would_start;
-  } else if (job.agreed.terms.auctioned() && !job.run.unbilled) {
+  } else if (job.agreed.terms.auctioned() && !job.run->unbilled) {
     run.would_wait = std::max<Time>(0, ended.end - since);  // at least: it would wait still
   }
   site_.would_starts.ended(job, segment.elapsed);
   run.segment = std::move(segment);
-  site_.accounts.observe(job, std::move(run), job.run.resettle.has_value());
+  site_.accounts.observe(job, std::move(run), job.run->resettle.has_value());
 }
 
 void Settlement::tell_refused(const Note& note, const market_job_t& ended) {

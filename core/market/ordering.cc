@@ -41,7 +41,7 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
       give_award_orders(job, seen, now);
     } else {
       take_award(job, now);
-      job.due.release |= std::exchange(job.auction.kept_back, false);
+      job.due.release |= job.auction.exchange(&AuctionTurn::kept_back, false);
     }
     const char* reason = reason_of(site_, job);
     if (job.phase == Phase::kWaiting && (job.due.hold || !seen.held)) {
@@ -63,7 +63,7 @@ void Planner::give_orders(Job& job, const market_job_t& seen, Time now) {
     }
   }
   if (job.phase == Phase::kRunning && may_lose_cores(job) && !job.agreed.terms.auctioned() &&
-      !job.run.unbilled && !job.place.reserved && now >= job.place.retry_at &&
+      !job.run->unbilled && !job.place.reserved && now >= job.place.retry_at &&
       !job.place.placement.empty())
     reserve(job, now);
   if (job.phase == Phase::kRunning && job.agreed.terms.auctioned())
@@ -118,7 +118,7 @@ void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
 // Where Slurm preempts, passes look for whose sake.
 bool Planner::runs_steadily(const Job& job, const market_job_t& seen, Time now) const {
   return job.phase == Phase::kRunning && seen.state == MARKET_JOB_RUNNING &&
-         now - seen.start >= kJustStarted && !job.run.preempted &&
+         now - seen.start >= kJustStarted && !job.run->preempted &&
          !site_.cluster.preempts_in(job.agreed.bid.request.partition);
 }
 
@@ -211,8 +211,9 @@ void Planner::order_failed(const market_order_t& order, std::string_view why, Ti
       break;
     case MARKET_SUSPEND:
     case MARKET_REQUEUE:
-      job.auction.stopped = job.auction.sent_back = false;
-      job.auction.unstoppable = true;
+      job.auction.set(&AuctionTurn::stopped, false);
+      job.auction.set(&AuctionTurn::sent_back, false);
+      job.auction.set(&AuctionTurn::unstoppable, true);
       break;
     case MARKET_RESERVE:
       job.place.reserved = job.place.bound = false;
@@ -259,9 +260,9 @@ std::uint32_t Planner::job_factor(const Job& job) const {
   const MarketSettings& settings = site_.exchange_of(job).settings;
   if (waiting || !job.agreed.terms.auctioned()) return factor(settings, job.agreed.terms, waiting);
   // Without a bid of its own it is a job without a bid unless its pot bids something.
-  const bool is_outside = !job.agreed.bid.pot.empty() && !(job.auction.standing.share > 0);
+  const bool is_outside = !job.agreed.bid.pot.empty() && !(job.auction->standing.share > 0);
   if (is_outside) return 0;
-  const double part = std::clamp(job.auction.standing.priority, 0.0, 1.0);
+  const double part = std::clamp(job.auction->standing.priority, 0.0, 1.0);
   return settings.priority + static_cast<std::uint32_t>(std::lround(part * settings.priority));
 }
 

@@ -50,11 +50,9 @@ const char* order_name(int kind) {
   }
 }
 
+// A pass of many orders keeps no memory for the others, most of which have few.
 void Orders::clear() {
-  list_.clear();
-  texts_.clear();
-  placements_.clear();
-  allocs_.clear();
+  *this = Orders();
 }
 
 market_order_t& Orders::add(market_order_kind kind, std::uint32_t job_id) {

@@ -70,15 +70,15 @@ std::vector<Tres> Owners::held_parts(const Job& job, const Placement& placement)
 // A price that is asked while a job waits for its start or runs is for the next one.
 std::vector<NodePay> Owners::asked(const Job& job, const Placement& placement) const {
   const std::vector<Tres> parts = held_parts(job, placement);
-  const std::vector<std::uint32_t>& awarded = job.auction.standing.nodes;
+  const std::vector<std::uint32_t>& awarded = job.auction->standing.nodes;
   std::vector<NodePay> pays;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::uint32_t node = placement[i].node;
     const std::string& name = site_.cluster.nodes()[node].name;
     const auto known = std::find(awarded.begin(), awarded.end(), node);
     const auto place = static_cast<std::size_t>(known - awarded.begin());
-    const NodeAsk ask = place < std::min(awarded.size(), job.auction.asks.size())
-                            ? job.auction.asks[place]
+    const NodeAsk ask = place < std::min(awarded.size(), job.auction->asks.size())
+                            ? job.auction->asks[place]
                             : site_.asks.of(settings_, name);
     const double rate = asked_for(exchange_, parts[i], ask) / kSecondsPerHour;
     pays.push_back({name, rate, rate, static_cast<std::uint32_t>(amount_of(parts[i], "cpu"))});
@@ -88,7 +88,7 @@ std::vector<NodePay> Owners::asked(const Job& job, const Placement& placement) c
 
 std::vector<NodePay> Owners::won(const Job& job, const Placement& placement) const {
   std::vector<NodePay> pays = asked(job, placement);
-  const Standing& standing = job.auction.standing;
+  const Standing& standing = job.auction->standing;
   for (std::size_t i = 0; i < pays.size(); ++i) {
     const auto at = std::find(standing.nodes.begin(), standing.nodes.end(), placement[i].node);
     const auto place = static_cast<std::size_t>(at - standing.nodes.begin());
@@ -104,7 +104,7 @@ double sum_asked(const std::vector<NodePay>& pays) {
 }
 
 bool Owners::on_awarded_nodes(const Job& job, const Placement& placement) const {
-  const std::vector<std::uint32_t>& nodes = job.auction.standing.nodes;
+  const std::vector<std::uint32_t>& nodes = job.auction->standing.nodes;
   const std::set<std::uint32_t> awarded(nodes.begin(), nodes.end());
   return !placement.empty() && awarded.size() == placement.size() &&
          std::all_of(placement.begin(), placement.end(),
@@ -121,7 +121,7 @@ Placement Owners::placement_at_end(const Job& job, const market_job_t& ended) co
 
 // As they were at the start of the run; of one whose start nobody saw, what its nodes ask now.
 std::vector<NodePay> Owners::pays_of(const Job& job, const market_job_t& ended) const {
-  if (!job.auction.pays.empty()) return job.auction.pays;
+  if (!job.auction->pays.empty()) return job.auction->pays;
   return asked(job, placement_at_end(job, ended));
 }
 
@@ -131,9 +131,9 @@ std::vector<NodePay> Owners::parts_by_use(const Job& job, const market_job_t& en
                                           const Bill& bill) const {
   const Placement placement = placement_at_end(job, ended);
   const std::vector<Tres> held = held_parts(job, placement);
-  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run->accrued.seconds));
   std::vector<double> parts(held.size(), 0.0);
-  for (const GoodRate& good : job.auction.goods) {
+  for (const GoodRate& good : job.auction->goods) {
     std::vector<double> amounts;
     double all = 0;
     for (const Tres& tres : held) {

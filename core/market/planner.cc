@@ -120,7 +120,7 @@ void let_go_on(Site& site, const market_job_t& seen) {
 
 void Planner::see(const market_job_t& told, Time now) {
   Job* job = site_.jobs.find(told.job_id);
-  const bool is_awarded = job != nullptr && job->auction.wish;
+  const bool is_awarded = job != nullptr && job->auction->wish;
   market_job_t seen = is_awarded ? as_owner_wishes(told, *job) : told;
   if (job != nullptr && seen.submit != job->submitted && seen.restart <= job->restart &&
       job->phase == Phase::kEnded) {
@@ -181,7 +181,7 @@ bool Planner::let_go_without_pot(Job& job, const market_job_t& seen, Time now) {
       (exchange.with_pots() != nullptr || exchange.settings.unbid == UnbidJobs::kRefuse))
     return false;
   const bool is_held_by_market =
-      job.phase == Phase::kWaiting || job.auction.kept_back || job.due.release;
+      job.phase == Phase::kWaiting || job.auction->kept_back || job.due.release;
   if (seen.held && seen.held_by_site && is_held_by_market && !job.agreed.user_held)
     site_.orders.add(MARKET_RELEASE, job.id);
   if (seen.site_factor != 0) site_.orders.add(MARKET_SET_PRIORITY, job.id).number = 0;
@@ -243,9 +243,9 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
   const bool is_in_block = see_place_of_array(job, seen, now);
   // A job that the market keeps back waits for the market alone.
   const std::string_view shown = or_empty(seen.state_desc);
-  const bool is_ours = job.auction.kept_back &&
+  const bool is_ours = job.auction->kept_back &&
                        (shown.empty() || (shown == job.due.reason_set && seen.held_by_site));
-  if (seen.held && !is_ours) job.auction.kept_back = false;
+  if (seen.held && !is_ours) job.auction.set(&AuctionTurn::kept_back, false);
   job.seen.held = seen.held && !is_ours;
   // Tasks run: Slurm starts no more of them at a time, by a limit that its owner has.
   const bool is_limited = block_of(job) != nullptr && seen.dependent && job.array->running > 0;
@@ -266,7 +266,7 @@ void Planner::see_pending(Job& job, const market_job_t& seen, Time now) {
     job.phase = Phase::kConfirmed;
     site_.exchange_of(job).unplace(job, now);
     confirmation_.forget_run(job);
-    if (std::exchange(job.run.unbilled, false))
+    if (job.run.exchange(&Run::unbilled, false))
       return site_.exchange_of(job).hold(job, Cause::kNoFunds, job.agreed.terms.price, now);
   }
   const std::uint64_t fingerprint = fingerprint_of(seen);
@@ -312,12 +312,12 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   if (is_first) keep_size(site_, job, seen);
   if (is_first) {
     job.place.from_block = false;
-    job.auction.sent_back = false;
-    job.auction.room_since = 0;
+    job.auction.set(&AuctionTurn::sent_back, false);
+    job.auction.set(&AuctionTurn::room_since, 0);
     if (job.phase == Phase::kWaiting && job.agreed.bid.pot.empty()) {
       site_.log(LogLevel::kInfo,
                 fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
-      job.run.unbilled = true;
+      job.run.edit().unbilled = true;
     }
     const bool is_earlier = job.place.booked && job.agreed.terms.start > seen.start;
     if (site_.trades(job.agreed.bid.request.partition)) {
@@ -341,12 +341,12 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.phase = Phase::kRunning;
     job.cause = Cause::kNone;
     job.place.start_failures = 0;
-    job.run.start = seen.start;
-    job.run.end = 0;
+    job.run.edit().start = seen.start;
+    job.run.edit().end = 0;
     job.due.note = true;  // so that the run is known even if its end is told to nobody
     job.place.bound = or_empty(seen.resv_name) == reservation_name(job);
     if (job.place.reserved && !job.place.bound) exchange.unreserve(job);
-    if (job.agreed.terms.auctioned() && !job.run.unbilled) {
+    if (job.agreed.terms.auctioned() && !job.run->unbilled) {
       exchange.meet_asks(job, placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes()),
                          limit_end(job, now));
     }
@@ -354,15 +354,16 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
   job.seen.owner_changed = false;
   job.seen.suspended = seen.state == MARKET_JOB_SUSPENDED;
   if (job.place.reserved && !may_lose_cores(job)) exchange.unreserve(job);  // it has its cores
-  if (!job.seen.suspended && std::exchange(job.auction.stopped, false)) job.due.note = true;
-  if (job.seen.suspended && job.auction.stopped && exchange.with_pots() == nullptr)
+  if (!job.seen.suspended && job.auction.exchange(&AuctionTurn::stopped, false))
+    job.due.note = true;
+  if (job.seen.suspended && job.auction->stopped && exchange.with_pots() == nullptr)
     site_.orders.add(MARKET_RESUME, job.id);  // stopped under other rules
-  job.run.ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
+  job.run.edit().ran = std::max<Time>(0, now - seen.start - seen.suspended_s);
   accrue(job);
   // A run past its end is booked a minute at a time.
-  const Time end = seen.end > now ? seen.end : job.run.end > now ? job.run.end : now + kPastEnd;
-  if (!is_first && end == job.run.end) return;
-  job.run.end = end;
+  const Time end = seen.end > now ? seen.end : job.run->end > now ? job.run->end : now + kPastEnd;
+  if (!is_first && end == job.run->end) return;
+  job.run.edit().end = end;
   job.place.placement = placement_of(seen.allocs, seen.alloc_count, site_.cluster.nodes());
   if (is_first) site_.cluster.add_new_run({job.place.placement, end});
   site_.cluster.bookings().book(booking_key(job), job.place.placement, seen.start, end + slack);

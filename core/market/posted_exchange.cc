@@ -222,7 +222,7 @@ bool PostedExchange::buy_again(Job& job, Time keep_start, Time now) {
     return false;
   }
   const bool is_as_told = job.agreed.told && price == job.agreed.terms.price;
-  std::string markup = is_as_told ? job.agreed.terms.markup : record_of(*this, request, now);
+  std::string markup = is_as_told ? job.agreed.terms.markup.str() : record_of(*this, request, now);
   // Whoever changes his job does not get time to think again.
   const bool is_change = job.phase == Phase::kConfirmed && job.agreed.terms.accepted != 0;
   job.agreed.terms = Terms{price,

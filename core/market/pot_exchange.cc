@@ -32,8 +32,8 @@ std::string good_of(const MarketSettings& settings, std::string_view tres) {
 
 // A run under another rule keeps that; what it holds counts.
 bool is_player(const Job& job) {
-  const bool runs = job.phase == Phase::kRunning && !job.run.unbilled;
-  const bool waits = job.phase == Phase::kConfirmed && job.auction.stands;
+  const bool runs = job.phase == Phase::kRunning && !job.run->unbilled;
+  const bool waits = job.phase == Phase::kConfirmed && job.auction->stands;
   return job.agreed.terms.auctioned() && (runs || waits);
 }
 
@@ -104,19 +104,19 @@ std::vector<double> PotExchange::amounts(const Host& host, const Tres& tres) con
 // refused to stop stays whatever he bids, so its rate does too.
 double PotExchange::floor_lasts(const Job& job) const {
   const Time limit = job.agreed.bid.request.duration;
-  const bool keeps = settings.tycoon.enforce == TycoonEnforce::kStart || job.auction.unstoppable;
+  const bool keeps = settings.tycoon.enforce == TycoonEnforce::kStart || job.auction->unstoppable;
   const Time least = std::max(settings.tycoon.min_run, settings.auction_period);
   return static_cast<double>(
-      std::max<Time>(0, (keeps ? limit : std::min(limit, least)) - job.run.ran));
+      std::max<Time>(0, (keeps ? limit : std::min(limit, least)) - job.run->ran));
 }
 
 PotExchange::Debts PotExchange::debts() const {
   Debts debts;
   for (const auto& [id, job] : site_.jobs.all()) {
-    if (job.phase != Phase::kRunning || !job.auction.rated || job.agreed.bid.pot.empty()) continue;
+    if (job.phase != Phase::kRunning || !job.auction->rated || job.agreed.bid.pot.empty()) continue;
     const Bid& bid = job.agreed.bid;
-    const auto left = static_cast<double>(std::max<Time>(0, bid.request.duration - job.run.ran));
-    for (const GoodRate& good : job.auction.goods) {
+    const auto left = static_cast<double>(std::max<Time>(0, bid.request.duration - job.run->ran));
+    for (const GoodRate& good : job.auction->goods) {
       Debt& debt = debts[pot_name(site_.cluster_name, bid.request.partition, good.tres, job.user,
                                   bid.account)];
       debt.owed += good.owes;
@@ -162,18 +162,18 @@ std::vector<tycoon::Purse> PotExchange::purses_of(const std::string& partition, 
   const std::vector<double> wanted = amounts(host, bid.request.demand.tres);
   const bool runs = job.phase == Phase::kRunning;
   const auto left =
-      static_cast<double>(std::max<Time>(1, bid.request.duration - (runs ? job.run.ran : 0)));
+      static_cast<double>(std::max<Time>(1, bid.request.duration - (runs ? job.run->ran : 0)));
   double all = 0;
   for (std::size_t i = 0; i < purses.size(); ++i)
     all += settings.weight_of(host.goods[i].tres) * wanted[i];
   const double balance =
       std::max(0.0, std::min(job.agreed.terms.price, most_it_costs(bid)).credits() -
-                        job.run.accrued.credits);
+                        job.run->accrued.credits);
   for (std::size_t i = 0; i < purses.size() && all > 0; ++i) {
     const double part = settings.weight_of(host.goods[i].tres) * wanted[i] / all;
     purses[i] = {balance * part, 0, left};
-    if (runs && i < job.auction.goods.size())
-      purses[i].reserved = job.auction.goods[i].floor * left;
+    if (runs && i < job.auction->goods.size())
+      purses[i].reserved = job.auction->goods[i].floor * left;
   }
   return purses;
 }
@@ -199,8 +199,8 @@ void PotExchange::work(Time now) {
   gather(now);
   const std::vector<Job*> jobs = takers(now);
   const bool all_stood = std::all_of(jobs.begin(), jobs.end(), [this](const Job* job) {
-    if (job->phase != Phase::kRunning) return job->auction.stood;
-    return !is_of_rule(*job) || (job->auction.stood && job->auction.rated);
+    if (job->phase != Phase::kRunning) return job->auction->stood;
+    return !is_of_rule(*job) || (job->auction->stood && job->auction->rated);
   });
   if (all_stood && now < next_auction_) return;
   next_auction_ = now + settings.auction_period;
@@ -258,12 +258,13 @@ void PotExchange::hold(const std::string& partition, const std::vector<Job*>& jo
     if (is_of_rule(*job)) match_goods(*job, host);
     tycoon::HeldRun run{player, std::vector<double>(host.goods.size(), 0.0), {}, 0, true};
     if (!job->seen.suspended) run.held = amounts(host, request.demand.tres);
-    run.is_stopped = job->seen.suspended && job->auction.stopped;
-    run.is_new = !job->auction.rated;
+    run.is_stopped = job->seen.suspended && job->auction->stopped;
+    run.is_new = !job->auction->rated;
     const bool has_floor = floor_lasts(*job) > 0;
-    for (const GoodRate& good : job->auction.goods) run.floor.push_back(has_floor ? good.floor : 0);
+    for (const GoodRate& good : job->auction->goods)
+      run.floor.push_back(has_floor ? good.floor : 0);
     run.floor.resize(host.goods.size(), 0.0);
-    run.seconds_left = static_cast<double>(std::max<Time>(0, request.duration - job->run.ran));
+    run.seconds_left = static_cast<double>(std::max<Time>(0, request.duration - job->run->ran));
     table.runs.push_back(std::move(run));
     table.running_jobs.push_back(job);
   }
@@ -288,7 +289,7 @@ void PotExchange::take_out(Table& table, const tycoon::PotPeriod& period, Host& 
     if (is_of_rule(*table.running_jobs[i])) rate(*table.running_jobs[i], period.rates[i]);
   cap(table, period);
   for (std::size_t i = 0; i < table.waiting_jobs.size(); ++i) {
-    AuctionTurn& turn = table.waiting_jobs[i]->auction;
+    AuctionTurn& turn = table.waiting_jobs[i]->auction.edit();
     const tycoon::Rank& rank = period.ranks[i];
     turn.standing = Standing{};
     turn.standing.share = rank.is_ranked ? rank.share : 0;
@@ -334,40 +335,42 @@ void PotExchange::keep_offer(AuctionTurn& turn, const Host& host, const tycoon::
 
 // Its goods in the order of the host's. Of one that is sold no more it owes what it owed.
 void PotExchange::match_goods(Job& job, const Host& host) {
-  std::vector<GoodRate> before = std::exchange(job.auction.goods, {});
+  std::vector<GoodRate>& goods = job.auction.edit().goods;
+  std::vector<GoodRate> before = std::exchange(goods, {});
   for (const HostGood& sold : host.goods) {
     const auto known = std::find_if(before.begin(), before.end(), [&sold](const GoodRate& good) {
       return good.tres == sold.tres;
     });
     if (known == before.end()) {
-      job.auction.goods.push_back({sold.tres, 0, 0, 0});
+      goods.push_back({sold.tres, 0, 0, 0});
       continue;
     }
-    job.auction.goods.push_back(std::move(*known));
+    goods.push_back(std::move(*known));
     before.erase(known);
   }
   for (GoodRate& gone : before)
-    if (gone.owes > 0) job.auction.goods.push_back({std::move(gone.tres), 0, 0, gone.owes});
+    if (gone.owes > 0) goods.push_back({std::move(gone.tres), 0, 0, gone.owes});
 }
 
 void PotExchange::rate(Job& job, const std::vector<double>& rates) {
   const bool keeps = settings.tycoon.enforce == TycoonEnforce::kStart;
-  const bool is_first = !job.auction.rated;
+  AuctionTurn& turn = job.auction.edit();
+  const bool is_first = !turn.rated;
   double all = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    GoodRate& good = job.auction.goods[i];
+    GoodRate& good = turn.goods[i];
     good.rate = rates[i];
     if (is_first && keeps) good.floor = rates[i];
     all += rates[i];
   }
-  job.auction.standing.rate = all;
-  job.auction.standing.share = job.auction.standing.priority = 0;
-  job.auction.stood = job.auction.rated = true;
+  turn.standing.rate = all;
+  turn.standing.share = turn.standing.priority = 0;
+  turn.stood = turn.rated = true;
   if (!is_first || !keeps || job.agreed.bid.pot.empty()) return;
   const auto limit = static_cast<double>(job.agreed.bid.request.duration);
   double of_pot = 0;
   const Bid& bid = job.agreed.bid;
-  for (const GoodRate& good : job.auction.goods)
+  for (const GoodRate& good : turn.goods)
     if (pot_name(site_.cluster_name, bid.request.partition, good.tres, job.user, bid.account) ==
         bid.pot)
       of_pot = good.floor;
@@ -386,7 +389,7 @@ void PotExchange::cap(const Table& table, const tycoon::PotPeriod& period) {
       continue;
     }
     const std::size_t player = table.runs[i].player;
-    double most = job.run.accrued.credits;
+    double most = job.run->accrued.credits;
     for (std::size_t good = 0; good < period.rates[i].size(); ++good) {
       const double spends = period.claims[player][good].spends;
       if (spends > 0)

@@ -76,11 +76,11 @@ std::map<std::string, Money> PotExchange::bound() const {
     const bool runs = job.phase == Phase::kRunning;
     if (runs) held[job.agreed.lien_account] += job.agreed.lien;
     // Slurm may have started a job that was ranked by a pot since the last pass.
-    const bool is_unseen = job.phase == Phase::kConfirmed || (runs && !job.auction.rated);
+    const bool is_unseen = job.phase == Phase::kConfirmed || (runs && !job.auction->rated);
     const Bid& bid = job.agreed.bid;
     if (!is_unseen || bid.pot.empty()) continue;
-    const double lasts = floor_lasts(job) + static_cast<double>(job.run.ran);
-    for (const GoodRate& good : job.auction.goods)
+    const double lasts = floor_lasts(job) + static_cast<double>(job.run->ran);
+    for (const GoodRate& good : job.auction->goods)
       offered[pot_name(site_.cluster_name, bid.request.partition, good.tres, job.user,
                        bid.account)] += good.floor * lasts;
   }
@@ -136,7 +136,9 @@ bool PotExchange::buy_again(Job& job, Time keep_start, Time now) {
   }
   job.phase = Phase::kConfirmed;
   job.cause = Cause::kNone;
-  job.place.missed = job.auction.stood = job.auction.rated = false;
+  job.place.missed = false;
+  job.auction.set(&AuctionTurn::stood, false);
+  job.auction.set(&AuctionTurn::rated, false);
   site_.set_lien(job, Money());
   job.due.note = true;
   return true;
@@ -177,9 +179,9 @@ std::optional<std::string> PotExchange::words_on(const Job& job, Time now,
   if (job.phase == Phase::kRunning) {
     code = "RUNNING";
     return fmt::format("runs since {}; it owes {} so far, from your pot, and {} an hour now",
-                       format_time_short(job.run.start, now),
-                       amount_text(money_of(job.run.accrued.credits)),
-                       number_text(job.auction.standing.rate * 3600));
+                       format_time_short(job.run->start, now),
+                       amount_text(money_of(job.run->accrued.credits)),
+                       number_text(job.auction->standing.rate * 3600));
   }
   const std::string pot = self.words_of(job.agreed.bid);
   if (job.phase == Phase::kWaiting) {
@@ -187,16 +189,16 @@ std::optional<std::string> PotExchange::words_on(const Job& job, Time now,
     return fmt::format("waits for its pot: {}; smarket fund {} CREDITS lets it go on", pot,
                        printable(job.agreed.bid.request.partition));
   }
-  if (job.auction.sent_back && job.seen.begin > now) {
+  if (job.auction->sent_back && job.seen.begin > now) {
     code = "BEGIN";
     return fmt::format(
         "was sent back into the queue so that another user gets his share; Slurm keeps it back "
         "until {}",
         format_time_short(job.seen.begin, now));
   }
-  if (!job.auction.stands) return std::nullopt;
+  if (!job.auction->stands) return std::nullopt;
   code = "QUEUED";
-  if (!(job.auction.standing.share > 0))
+  if (!(job.auction->standing.share > 0))
     return fmt::format(
         "waits as a job without a bid, since its pot bids nothing that counts: {}; smarket fund {} "
         "CREDITS changes that",
@@ -204,7 +206,7 @@ std::optional<std::string> PotExchange::words_on(const Job& job, Time now,
   return fmt::format(
       "waits for its turn: {}; it is the {} of {} waiting, who is furthest behind his share comes "
       "first",
-      pot, ordinal(job.auction.standing.turn), job.auction.standing.turns);
+      pot, ordinal(job.auction->standing.turn), job.auction->standing.turns);
 }
 
 // A bid of one job, compared with those that hold something now.
@@ -227,15 +229,16 @@ std::optional<Standing> PotExchange::preview(const Bid& bid, double worth, Time,
 // A run that ended before any period saw it pays what its pot would have paid now.
 void PotExchange::rate_unseen(Job& job, const market_job_t& ended, Time now) {
   if (job.agreed.bid.pot.empty()) return AuctionExchange::rate_unseen(job, ended, now);
-  if (!is_of_rule(job) || job.auction.rated) return;
+  if (!is_of_rule(job) || job.auction->rated) return;
   const Bid& bid = job.agreed.bid;
   Host& host = host_of(bid.request.partition);
   const std::vector<double> held = amounts(host, bid.request.demand.tres);
   const Debts owed = debts();
   const auto limit = static_cast<double>(std::max<Time>(1, bid.request.duration));
   match_goods(job, host);
-  const std::vector<GoodRate> ranked = std::exchange(job.auction.goods, {});
-  job.auction.standing.rate = 0;
+  AuctionTurn& turn = job.auction.edit();
+  const std::vector<GoodRate> ranked = std::exchange(turn.goods, {});
+  turn.standing.rate = 0;
   Money most;
   for (std::size_t i = 0; i < host.goods.size(); ++i) {
     GoodRate good{host.goods[i].tres, 0, 0, 0};
@@ -251,12 +254,12 @@ void PotExchange::rate_unseen(Job& job, const market_job_t& ended, Time now) {
     if (share >= kMinShare && held[i] > 0)
       good.rate = good.floor = offered * std::min(1.0, held[i] / allotted);
     if (i < ranked.size()) good.rate = good.floor = std::max(good.rate, ranked[i].floor);
-    job.auction.standing.rate += good.rate;
+    turn.standing.rate += good.rate;
     if (good.rate > 0) most += money_of(free);
-    job.auction.goods.push_back(std::move(good));
+    turn.goods.push_back(std::move(good));
   }
   job.agreed.terms.price = most;
-  job.auction.rated = true;
+  turn.rated = true;
 }
 
 namespace {
@@ -269,10 +272,10 @@ struct PotPart {
 // What of a charge falls on the pot of each good that the run owes something for.
 std::vector<PotPart> parts_of(const Site& site, const Job& job, Money charge, Time elapsed) {
   const Bid& bid = job.agreed.bid;
-  const auto rest = static_cast<double>(std::max<Time>(0, elapsed - job.run.accrued.seconds));
+  const auto rest = static_cast<double>(std::max<Time>(0, elapsed - job.run->accrued.seconds));
   std::vector<std::int64_t> weights;
   std::vector<PotPart> parts;
-  for (const GoodRate& good : job.auction.goods) {
+  for (const GoodRate& good : job.auction->goods) {
     const std::int64_t owes = money_of(good.owes + good.rate * rest).micro();
     if (owes == 0) continue;
     weights.push_back(owes);

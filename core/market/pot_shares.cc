@@ -69,15 +69,16 @@ std::vector<double> PotExchange::free_at(const std::string& partition, const Hos
 
 bool PotExchange::may_stop(const Job& job) const {
   if (!is_of_rule(job)) return false;
-  if (job.seen.suspended || job.auction.stopped || job.auction.sent_back || job.auction.unstoppable)
+  if (job.seen.suspended || job.auction->stopped || job.auction->sent_back ||
+      job.auction->unstoppable)
     return false;
-  return job.run.ran >= settings.tycoon.min_run && job.auction.rated;
+  return job.run->ran >= settings.tycoon.min_run && job.auction->rated;
 }
 
 // What no stop lets start, for reasons of its own or of its nodes, would have others stopped, or kept from going on,
 // for nothing. It takes its turn in Slurm's queue as before, and claims nothing.
 bool PotExchange::waits_alone(const Job& job) const {
-  return job.auction.vain_at != 0 && site_.last_pass < job.auction.vain_at + kVainPause;
+  return job.auction->vain_at != 0 && site_.last_pass < job.auction->vain_at + kVainPause;
 }
 
 // A chance that leads to nothing for longer than Slurm takes to look at its queue is none.
@@ -86,7 +87,7 @@ void PotExchange::note_chance(Job& job, Time& since, bool is_so) const {
   since = !is_so ? 0 : since == 0 ? site_.last_pass : since;
   if (since == 0 || site_.last_pass <= since + patience) return;
   since = 0;
-  job.auction.vain_at = site_.last_pass;
+  job.auction.edit().vain_at = site_.last_pass;
 }
 
 // A period has two looks in vain. Who had one has the next when each of the others could have had his, so jobs that
@@ -120,7 +121,7 @@ void PotExchange::move_shares(const std::string& partition, Host& host, const Ta
   for (std::size_t i = 0; i < table.runs.size(); ++i) {
     const Job& job = *table.running_jobs[i];
     runs.push_back({table.runs[i].player, amounts(host, job.agreed.bid.request.demand.tres),
-                    static_cast<double>(site_.last_pass - job.run.start), may_stop(job),
+                    static_cast<double>(site_.last_pass - job.run->start), may_stop(job),
                     table.runs[i].is_stopped});
   }
   const bool stops_runs = settings.tycoon.enforce != TycoonEnforce::kStart;
@@ -143,20 +144,20 @@ void PotExchange::move_shares(const std::string& partition, Host& host, const Ta
   }
   for (const std::size_t i : moves.vain) {
     Job& job = *table.waiting_jobs[order[i]];
-    job.auction.vain_at = host.vain[job.agreed.bid.uid] = site_.last_pass;
+    job.auction.edit().vain_at = host.vain[job.agreed.bid.uid] = site_.last_pass;
   }
   const auto is_in = [](const std::vector<std::size_t>& jobs, std::size_t i) {
     return std::find(jobs.begin(), jobs.end(), i) != jobs.end();
   };
   for (std::size_t i = 0; i < order.size(); ++i) {
     Job& job = *table.waiting_jobs[order[i]];
-    note_chance(job, job.auction.room_since, is_in(moves.served, i));
-    note_chance(job, job.auction.lacking_since, is_in(moves.lacking, i));
+    note_chance(job, job.auction.edit().room_since, is_in(moves.served, i));
+    note_chance(job, job.auction.edit().lacking_since, is_in(moves.lacking, i));
   }
   for (const std::size_t run : moves.stops) {
     Job& job = *table.running_jobs[run];
     const bool suspends = stops[run] == Stop::kSuspend;
-    (suspends ? job.auction.stopped : job.auction.sent_back) = true;
+    job.auction.set(suspends ? &AuctionTurn::stopped : &AuctionTurn::sent_back, true);
     job.due.note = true;
     site_.orders.add(suspends ? MARKET_SUSPEND : MARKET_REQUEUE, job.id);
   }

@@ -42,11 +42,12 @@ void Settlement::tell_preemptors(const market_preemptor_t* preemptors, std::size
 // Whether the bill of this end must wait until a pass knows for whom it was.
 bool Settlement::await_preemptor(Job& job, const market_job_t& ended) {
   const bool ran = ended.start > 0 && ended.end > ended.start;
-  if (job.run.preempted) return ended.restart == job.restart;
-  if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.run.resettle || job.phase == Phase::kEnded)
+  if (job.run->preempted) return ended.restart == job.restart;
+  if (ended.state != MARKET_JOB_PREEMPTED || !ran || job.run->resettle ||
+      job.phase == Phase::kEnded)
     return false;
-  job.run.preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
-                                   std::string(or_empty(ended.tres_alloc))};
+  job.run.edit().preempted = PreemptedRun{ended.start, ended.end, ended.suspended_s,
+                                          std::string(or_empty(ended.tres_alloc))};
   if (ended.alloc_count > 0)
     job.place.placement = placement_of(ended.allocs, ended.alloc_count, site_.cluster.nodes());
   wants_preemptors_ = true;
@@ -58,7 +59,7 @@ void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, 
   wants_preemptors_ = false;
   std::vector<Job*> preempted;
   for (Job& job : site_.jobs.awake()) {
-    if (job.run.preempted) preempted.push_back(&job);
+    if (job.run->preempted) preempted.push_back(&job);
   }
   std::sort(preempted.begin(), preempted.end(),
             [](const Job* a, const Job* b) { return a->id < b->id; });
@@ -69,7 +70,7 @@ void Settlement::judge_preemptions(const market_job_t* jobs, std::size_t count, 
 // Slurm marks whom it makes room for when it begins to, which is just before the end or, with a
 // time of grace, some time before. Gang scheduling sets no mark: then it is who started there.
 bool Settlement::is_for_own(const Job& job, const market_job_t* jobs, std::size_t count) const {
-  const Time end = job.run.preempted->end;
+  const Time end = job.run->preempted->end;
   Time latest = 0;
   bool for_own = false;
   for (const Preemptor& other : preemptors_) {
@@ -92,8 +93,9 @@ bool Settlement::is_for_own(const Job& job, const market_job_t* jobs, std::size_
 }
 
 void Settlement::settle_preempted(Job& job, bool for_own, Time now) {
-  job.run.preempted->for_own = for_own;
-  const PreemptedRun run = *job.run.preempted;
+  PreemptedRun& preempted = *job.run.edit().preempted;
+  preempted.for_own = for_own;
+  const PreemptedRun run = preempted;
   market_job_t ended{};
   ended.job_id = job.id;
   ended.restart = job.restart;
@@ -104,8 +106,8 @@ void Settlement::settle_preempted(Job& job, bool for_own, Time now) {
   ended.tres_alloc = run.tres.c_str();
   settle(job, ended, now);
   if (!site_.in_pass) return;
-  site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(job.run.settled_note);
-  if (std::string bill = wanted_bill(job.agreed.bid.request.partition, job.run.settled_note);
+  site_.orders.add(MARKET_SET_NOTE, job.id).text = site_.orders.keep(job.run->settled_note);
+  if (std::string bill = wanted_bill(job.agreed.bid.request.partition, job.run->settled_note);
       !bill.empty())
     site_.orders.add(MARKET_SET_BILL, job.id).text = site_.orders.keep(std::move(bill));
 }

@@ -304,7 +304,7 @@ void Resales::count_due(Time now) {
   std::vector<const Job*> due;
   for (const auto& [id, job] : site_.jobs.all()) {
     const bool lives = job.phase == Phase::kConfirmed || job.phase == Phase::kRunning;
-    if (lives && !job.agreed.counted && job.place.booked && !job.run.unbilled &&
+    if (lives && !job.agreed.counted && job.place.booked && !job.run->unbilled &&
         !job.agreed.terms.auctioned() && !is_young(job, now))
       due.push_back(&job);
   }

@@ -34,7 +34,7 @@ bool never_began(const market_job_t& ended, const Bill& bill) {
 EndRule rule_of(const MarketSettings& settings, const market_job_t& ended, const Job& job, bool ran,
                 bool& own) {
   const Ends& ends = settings.ends;
-  const bool for_own = job.run.preempted && job.run.preempted->for_own;
+  const bool for_own = job.run->preempted && job.run->preempted->for_own;
   own = false;
   switch (ended.state) {
     case MARKET_JOB_NODE_FAIL:
@@ -65,9 +65,9 @@ EndRule rule_of(const MarketSettings& settings, const market_job_t& ended, const
 
 // What the run paid for each good: should its bill be lost, the same pots and owners have the same parts.
 std::string goods_paid(const Job& job, const Bill& bill) {
-  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run.accrued.seconds));
+  const auto rest = static_cast<double>(std::max<Time>(0, bill.elapsed - job.run->accrued.seconds));
   std::vector<GoodRate> paid;
-  for (const GoodRate& good : job.auction.goods)
+  for (const GoodRate& good : job.auction->goods)
     paid.push_back({good.tres, 0, 0, good.owes + good.rate * rest});
   return goods_text(paid);
 }
@@ -100,7 +100,7 @@ std::string settled_note(const Job& job, bool observed, const Bill& bill) {
   note.rate_text = job.agreed.texts.rate;
   note.value = job.agreed.texts.value;
   note.quote = job.agreed.texts.quote;
-  note.sized = job.run.sized;
+  note.sized = job.run->sized;
   note.job_class = job.agreed.bid.request.job_class;
   note.work = job.agreed.texts.work;
   note.pot = job.agreed.bid.pot;
@@ -110,7 +110,7 @@ std::string settled_note(const Job& job, bool observed, const Bill& bill) {
   if (job.part) note.array_start = job.part->first_start;
   note.part_owed = job.part && job.part->owed;
   note.has_level = job.agreed.bid.level != 0;
-  note.keeps_price = job.run.keeps_price;
+  note.keeps_price = job.run->keeps_price;
   return write_note(note);
 }
 
@@ -200,7 +200,7 @@ std::optional<std::string> Settlement::end_run(const market_job_t& ended, Time n
   if (await_preemptor(*job, ended)) return std::string(or_empty(ended.note));
   if (job->array && job->phase != Phase::kEnded) site_.arrays.end(*job, ended, now);
   if (job->phase != Phase::kEnded) settle(*job, ended, now);
-  return job->run.settled_note;
+  return job->run->settled_note;
 }
 
 // The job in memory; or, when the pass has not seen it yet or memory was lost, made from its note.
@@ -250,8 +250,8 @@ Job* Settlement::job_of_ended(const market_job_t& ended, Time now) {
   make_malleable_again(site_, ended, &job);
   confirmation_.resettle_old_runs(job, *note, ended, now);
   if (note->settled && note->restart == ended.restart) {
-    job.run.resettle = {note->charged, note->refunded, note->rest, note->rest_until};
-    job.auction.goods = goods_from(note->goods);
+    job.run.edit().resettle = {note->charged, note->refunded, note->rest, note->rest_until};
+    if (!note->goods.empty()) job.auction.edit().goods = goods_from(note->goods);
   } else if (note->settled) {  // of the run before this one: its promise begins with the run
     job.place.missed = true;
   }
@@ -280,9 +280,9 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
   if (bill.late) rule = settings.ends.late;
 
   const bool auctioned = job.agreed.terms.auctioned();
-  if (job.run.resettle) {
+  if (job.run->resettle) {
     resettle(job, ended, bill);
-  } else if (job.phase != Phase::kWaiting && !job.run.unbilled && rule != EndRule::kFree) {
+  } else if (job.phase != Phase::kWaiting && !job.run->unbilled && rule != EndRule::kFree) {
     if (auctioned && bill.ran) site_.exchange_of(job).rate_unseen(job, ended, now);
     const bool by_rate = auctioned && !owes_unstarted;
     bill.charged = by_rate ? site_.exchange_of(job).owed(job, ended, bill) : job.agreed.terms.price;
@@ -310,7 +310,7 @@ Bill Settlement::bill_of(Job& job, const market_job_t& ended, Time now) {
 
 // What the bill was before a crash.
 void Settlement::resettle(const Job& job, const market_job_t& ended, Bill& bill) const {
-  const Run::Settled& before = *job.run.resettle;
+  const Run::Settled& before = *job.run->resettle;
   bill.charged = before.charged;
   bill.refunded = before.refunded;
   if (before.rest_until != 0)
@@ -332,7 +332,7 @@ std::optional<ledger::Rest> Settlement::rest_of(const Job& job, const market_job
 // certain.
 void Settlement::count_purchase(Job& job, const market_job_t& ended, const Bill& bill, Time now) {
   const bool is_paid = bill.charged > bill.refunded || bill.rest.has_value();
-  if (!is_paid || job.agreed.counted || job.agreed.terms.auctioned() || job.run.resettle) return;
+  if (!is_paid || job.agreed.counted || job.agreed.terms.auctioned() || job.run->resettle) return;
   Purchase purchase = site_.resales.purchase_of(job);
   const Time end = ended.end != 0 ? ended.end : now;
   const Time grace = site_.exchange_of(job).settings.cancel_grace;
@@ -351,14 +351,14 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   segment.elapsed = bill.elapsed;
   segment.charged = bill.charged;
   segment.refunded = bill.refunded;
-  if (job.run.unbilled) segment.quoted = Money();
+  if (job.run->unbilled) segment.quoted = Money();
   segment.note = job.agreed.terms.markup;
   std::string how = bill.late ? "late" : "";
   if (bill.ex_post) how = fmt::format("ex post × {:.3f}", *bill.ex_post);
   if (!how.empty() && !segment.note.empty()) how += ", ";
   segment.note = how + segment.note;
-  if (bill.ran && !job.run.sized.empty())
-    segment.note += (segment.note.empty() ? "" : ", ") + job.run.sized;
+  if (bill.ran && !job.run->sized.empty())
+    segment.note += (segment.note.empty() ? "" : ", ") + job.run->sized;
   if (bill.rest) segment.note += (segment.note.empty() ? "" : ", ") + rest_text(*bill.rest, now);
   if (bill.ran && job.agreed.reserved)
     segment.note = fmt::format("{}{}", ledger::kPlaceNote, job.id) +
@@ -370,7 +370,7 @@ void Settlement::post_bill(Job& job, const market_job_t& ended, const Bill& bill
   ledger::Payouts parts;
   if (bill.ran) parts = Owners(site_, site_.exchange_of(job)).parts_of(job, ended, bill);
   if (bill.ran) parts.pots = pots_that_pay(site_, job, bill);
-  site_.accounts.settle(job, std::move(segment), std::move(parts), job.run.resettle.has_value());
+  site_.accounts.settle(job, std::move(segment), std::move(parts), job.run->resettle.has_value());
 }
 
 namespace {
@@ -379,7 +379,7 @@ namespace {
 bool is_taken_back(const Job& job, const market_job_t& ended, const Bill& bill) {
   const bool has_place = job.place.booked || job.place.adopt_seats;
   const bool is_own = bill.own || (never_began(ended, bill) && !ended.by_operator);
-  return is_own && !bill.rest && has_place && !job.run.resettle && !job.run.unbilled &&
+  return is_own && !bill.rest && has_place && !job.run->resettle && !job.run->unbilled &&
          bill.elapsed < job.agreed.bid.request.duration;
 }
 
@@ -398,13 +398,14 @@ void Settlement::settle(Job& job, const market_job_t& told, Time now) {
     const std::string rest = bill.rest ? ", " + rest_text(*bill.rest, now) : "";
     site_.accounts.void_lien(job, fmt::format("{} before it started{}", bill.state, rest));
   }
-  if (bill.rest && !(job.run.resettle && waits(site_.resales, *bill.rest)))
+  if (bill.rest && !(job.run->resettle && waits(site_.resales, *bill.rest)))
     site_.resales.offer(*bill.rest, nullptr, now);
   teach_utility(site_, job, ended);
   if (site_.lessons.taken_back(job, ended)) site_.lessons.unlearn(job);
   site_.exchange_of(job).unplace(job, now);
   site_.forget_rooms();
-  if ((std::exchange(job.auction.stands, false) && job.phase == Phase::kConfirmed) || job.part)
+  if ((job.auction.exchange(&AuctionTurn::stands, false) && job.phase == Phase::kConfirmed) ||
+      job.part)
     site_.exchange_of(job)
         .withdraw();  // others pay by it no longer, or tasks of its array may start
   job.place.reserved = job.place.bound =
@@ -412,9 +413,10 @@ void Settlement::settle(Job& job, const market_job_t& told, Time now) {
   job.phase = Phase::kEnded;
   job.cause = Cause::kNone;
   job.seen.pass = site_.pass_number;
-  job.run.keeps_price = !bill.own;
-  job.run.preempted.reset();
-  job.run.settled_note = settled_note(job, site_.observes, bill);
+  Run& run = job.run.edit();
+  run.keeps_price = !bill.own;
+  run.preempted.reset();
+  run.settled_note = settled_note(job, site_.observes, bill);
 }
 
 }  // namespace market

@@ -26,8 +26,8 @@ ShareRooms::~ShareRooms() {
 
 void ShareRooms::book(const Job& job, Placement placement) {
   const Time slack = site_.exchange_of(job).settings.start_slack;
-  site_.cluster.bookings().book(booking_key(job), std::move(placement), job.run.start,
-                                job.run.end + slack);
+  site_.cluster.bookings().book(booking_key(job), std::move(placement), job.run->start,
+                                job.run->end + slack);
 }
 
 // What is suspended has its cores in the plan until it ends.

@@ -172,10 +172,10 @@ SlurmSize size_of(const market_job_t& seen) {
 
 SlurmSize awarded_size(const Site& site, const Job& job, const market_job_t& seen) {
   const auto& malleable = job.agreed.bid.malleable;
-  const auto& awarded = job.auction.standing.size;
+  const auto& awarded = job.auction->standing.size;
   if (!malleable || !awarded) return {};
-  const bool has_wish = job.auction.wish && job.auction.wish->size != SlurmSize{};
-  const SlurmSize asked = has_wish ? job.auction.wish->size : size_of(seen);
+  const bool has_wish = job.auction->wish && job.auction->wish->size != SlurmSize{};
+  const SlurmSize asked = has_wish ? job.auction->wish->size : size_of(seen);
   const std::int64_t each = cpus_per_task(seen.size);
   const std::int64_t more = std::max<std::int64_t>(
       0, awarded->cpus - amount_in(job.agreed.bid.request.demand.tres, "cpu"));
@@ -195,7 +195,7 @@ SlurmSize awarded_size(const Site& site, const Job& job, const market_job_t& see
 void keep_size(Site& site, Job& job, const market_job_t& seen) {
   Agreement& agreed = job.agreed;
   if (!agreed.bid.malleable) return;
-  job.run.sized = size_text(site, job.auction.standing);
+  job.run.edit().sized = size_text(site, job.auction->standing);
   agreed.bid.malleable.reset();
   agreed.texts.workload.clear();
   agreed.texts.malleable.clear();
@@ -207,8 +207,10 @@ void keep_size(Site& site, Job& job, const market_job_t& seen) {
   fit_budget(agreed.bid);
   job.seen.fingerprint = fingerprint_of(seen);
   job.seen.tres = or_empty(seen.tres_req);
-  if (job.auction.wish) job.auction.wish->size = {};
-  job.auction.size = {};
+  if (AuctionTurn* turn = job.auction.made()) {
+    if (turn->wish) turn->wish->size = {};
+    turn->size = {};
+  }
   job.due.note = true;
   if (job.phase == Phase::kWaiting || !agreed.terms.auctioned()) return;
   agreed.terms.price =
@@ -217,12 +219,12 @@ void keep_size(Site& site, Job& job, const market_job_t& seen) {
 }
 
 void shrink(Job& job) {
-  if (!job.agreed.bid.malleable || !job.auction.standing.size) return;
-  job.auction.reach = job.auction.reach > kLeastReach ? job.auction.reach / 2 : 0;
+  if (!job.agreed.bid.malleable || !job.auction->standing.size) return;
+  job.auction.edit().reach = job.auction->reach > kLeastReach ? job.auction->reach / 2 : 0;
 }
 
 void shrink_if_refused_often(Job& job) {
-  if (job.auction.refusals >= kMostRefusals) shrink(job);
+  if (job.auction->refusals >= kMostRefusals) shrink(job);
 }
 
 std::string size_text(const Site& site, const Standing& standing) {

@@ -20,29 +20,30 @@ void AuctionExchange::see_who_stands(Time now) {
   for (Job& job : site_.jobs.awake()) {
     if (job.phase == Phase::kRunning || &site_.exchange_of(job) != this) continue;
     // Slurm has looked at its award and keeps it from there: a limit of its own, licenses.
-    const bool is_limited = !job.seen.held && job.seen.dependent && !job.auction.award.empty();
-    const bool is_refused = !job.auction.refusal.empty() && now < job.place.retry_at;
+    const bool is_limited = !job.seen.held && job.seen.dependent && !job.auction->award.empty();
+    const bool is_refused = !job.auction->refusal.empty() && now < job.place.retry_at;
     if (is_limited && job.seen.size_limited && now >= job.place.retry_at) {
       shrink(job);
-      job.auction.stood = false;  // it is sized at once: this size may do
+      job.auction.set(&AuctionTurn::stood, false);  // it is sized at once: this size may do
       job.place.retry_at = now + kLook;
     }
-    job.auction.last = job.phase == Phase::kConfirmed && (is_limited || is_refused);
+    job.auction.set(&AuctionTurn::last,
+                    job.phase == Phase::kConfirmed && (is_limited || is_refused));
     if (is_refused) {
-      if (job.auction.stands) leave_auction(job, now);
-      job.auction.left = false;  // that was Slurm's doing
+      if (job.auction->stands) leave_auction(job, now);
+      job.auction.set(&AuctionTurn::left, false);  // that was Slurm's doing
       continue;
     }
     if (job.phase != Phase::kConfirmed || !job.seen.ready || crowded.contains(job.id)) {
-      job.auction.startable_since = 0;
-      if (job.auction.stands) leave_auction(job, now);
+      job.auction.set(&AuctionTurn::startable_since, 0);
+      if (job.auction->stands) leave_auction(job, now);
       continue;
     }
-    if (job.auction.startable_since == 0) job.auction.startable_since = now;
-    const bool for_long = now - job.auction.startable_since >= settings.auction_period;
-    if (job.auction.stands || (job.auction.left && !for_long)) continue;
-    job.auction.stands = true;
-    job.auction.stood = false;
+    if (job.auction->startable_since == 0) job.auction.edit().startable_since = now;
+    const bool for_long = now - job.auction->startable_since >= settings.auction_period;
+    if (job.auction->stands || (job.auction->left && !for_long)) continue;
+    job.auction.edit().stands = true;
+    job.auction.edit().stood = false;
   }
 }
 
@@ -50,9 +51,10 @@ void AuctionExchange::see_who_stands(Time now) {
 // a whole period, so that nobody stands just for the moment of an auction.
 void AuctionExchange::leave_auction(Job& job, Time now) {
   stop_counting(job, now);
-  job.auction.stands = job.auction.stood = job.auction.rated = false;
-  job.auction.left = true;
-  job.auction.standing = Standing{};
+  AuctionTurn& turn = job.auction.edit();
+  turn.stands = turn.stood = turn.rated = false;
+  turn.left = true;
+  turn.standing = Standing{};
   next_auction_ = 0;
 }
 
@@ -64,7 +66,7 @@ void AuctionExchange::rank_the_absent(const std::vector<Job*>& owners,
   const std::vector<Standing> ranks = auction_->auction(bids, node_rooms(), now);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     Job& job = *owners[i];
-    if (job.phase == Phase::kRunning || job.auction.stands) continue;
+    if (job.phase == Phase::kRunning || job.auction->stands) continue;
     Standing rank;
     rank.priority = ranks[i].priority;
     rank.share = ranks[i].share;
@@ -72,8 +74,8 @@ void AuctionExchange::rank_the_absent(const std::vector<Job*>& owners,
     rank.level = ranks[i].level;
     rank.turn = ranks[i].turn;
     rank.turns = ranks[i].turns;
-    job.auction.standing = std::move(rank);
-    job.auction.stood = true;
+    job.auction.edit().standing = std::move(rank);
+    job.auction.edit().stood = true;
   }
 }
 

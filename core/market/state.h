@@ -30,8 +30,8 @@ struct Provisional {
   std::uint32_t counted_cpus = 0, counted_nodes = 0;  ///< Slurm's count for each task of an array
   bool user_held = false;
   bool comes_held = false;  ///< submitted held because some tasks lack funds
-  std::optional<ListPart> list{};
-  std::optional<Reserved> reserved{};
+  Rare<ListPart> list{};
+  Rare<Reserved> reserved{};
   /// It is a component of a heterogeneous job; each has one task.
   struct Component {
     std::string first;        ///< token of the first component
@@ -75,7 +75,7 @@ std::optional<ReservedFor> reserved_for(std::string_view name);
 /// Until when a placed job, `slack` included, has its place.
 inline Time busy_until(const Job& job, Time slack) {
   const bool runs = job.phase == Phase::kRunning;
-  return (runs ? job.run.end : job.agreed.terms.start + job.agreed.bid.request.duration) + slack;
+  return (runs ? job.run->end : job.agreed.terms.start + job.agreed.bid.request.duration) + slack;
 }
 
 /// Keys of bookings in the node plan.

@@ -30,13 +30,13 @@ std::vector<Job*> waiting_in(Site& site, const Exchange& exchange) {
   for (Job& job : site.jobs.awake()) {
     const bool lives = job.phase == Phase::kRunning || job.phase == Phase::kConfirmed;
     const bool can_start = job.phase == Phase::kRunning || job.seen.ready;
-    if (lives && can_start && job.agreed.terms.auctioned() && !job.run.unbilled &&
+    if (lives && can_start && job.agreed.terms.auctioned() && !job.run->unbilled &&
         job.place.would_start == 0 && &site.exchange_of(job) == &exchange)
       waiting.push_back(&job);
   }
   std::sort(waiting.begin(), waiting.end(), [](const Job* a, const Job* b) {
-    return std::tuple(-a->auction.standing.priority, a->id) <
-           std::tuple(-b->auction.standing.priority, b->id);
+    return std::tuple(-a->auction->standing.priority, a->id) <
+           std::tuple(-b->auction->standing.priority, b->id);
   });
   return waiting;
 }

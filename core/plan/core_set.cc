@@ -30,17 +30,17 @@ CoreSet CoreSet::from_words(const std::uint64_t* words, std::size_t count) {
 }
 
 std::span<const std::uint64_t> CoreSet::words() const {
-  if (!many_.empty()) return many_;
+  if (many_) return *many_;
   return std::span(few_).first(few_[1] != 0 ? 2 : few_[0] != 0 ? 1 : 0);
 }
 
 /// At least so many words, of which whoever asks fills the last one.
 std::uint64_t* CoreSet::reach(std::size_t count) {
-  if (many_.empty() && count <= few_.size()) return few_.data();
-  if (many_.empty()) many_.assign(few_.begin(), few_.end());
+  if (!many_ && count <= few_.size()) return few_.data();
+  if (!many_) many_.emplace(few_.begin(), few_.end());
   few_ = {};
-  many_.resize(std::max(many_.size(), count));
-  return many_.data();
+  many_->resize(std::max(many_->size(), count));
+  return many_->data();
 }
 
 std::uint32_t CoreSet::count() const {
@@ -56,7 +56,7 @@ bool CoreSet::contains(std::uint32_t core) const {
 
 void CoreSet::clear() {
   few_ = {};
-  many_.clear();
+  many_.reset();
 }
 
 void CoreSet::insert(std::uint32_t core) {

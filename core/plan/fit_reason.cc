@@ -13,7 +13,7 @@ namespace market {
 namespace {
 
 using Nodes = std::vector<const Node*>;
-using Gres = std::map<std::string, std::int64_t>;
+using Gres = GresCounts;
 
 Nodes with(const Nodes& nodes, const std::function<bool(const Node&)>& test) {
   Nodes left;

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "core/util/rare.h"
+#include "core/words/resources.h"
 
 namespace market {
 
@@ -32,15 +34,16 @@ class CoreSet {
   std::uint64_t* reach(std::size_t count);
 
   std::array<std::uint64_t, 2> few_{};
-  std::vector<std::uint64_t> many_;  ///< all words, where two are not enough; few_ is empty then
+  Rare<std::vector<std::uint64_t>>
+      many_;  ///< all words, where two are not enough; few_ is empty then
 };
 
 struct Node {
   std::string name;
   std::uint32_t cores = 1;
   std::uint32_t threads_per_core = 1;
-  std::uint64_t mem_mb = 0;                  ///< 0: memory is not consumable, any amount fits
-  std::map<std::string, std::int64_t> gres;  ///< "gpu:a100" → 4
+  std::uint64_t mem_mb = 0;  ///< 0: memory is not consumable, any amount fits
+  GresCounts gres;           ///< "gpu:a100" → 4
   std::set<std::string> features;
   std::set<std::string> partitions;
   bool usable = true;  ///< up and not drained
@@ -51,7 +54,7 @@ struct Seat {
   std::uint32_t node = 0;  ///< index into the nodes
   CoreSet cores;
   std::uint64_t mem_mb = 0;
-  std::map<std::string, std::int64_t> gres;
+  GresCounts gres;
   bool operator==(const Seat& other) const = default;
 };
 using Placement = std::vector<Seat>;

@@ -8,7 +8,7 @@
 namespace market {
 namespace {
 
-using Gres = std::map<std::string, std::int64_t>;
+using Gres = GresCounts;
 
 constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
 

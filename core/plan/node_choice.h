@@ -24,7 +24,7 @@ struct FreeNode {
   const Node* node = nullptr;
   CoreSet taken;  ///< cores in use at some time of the window
   std::uint64_t mem_mb = 0;
-  std::map<std::string, std::int64_t> gres;
+  GresCounts gres;
 };
 
 /// Takes nodes one by one in node order and tells as soon as what it has seen is enough for the
@@ -65,8 +65,7 @@ class NodeChoice {
   bool enough(const std::vector<std::size_t>& chosen) const;
   std::vector<std::size_t> ranked() const;
   Placement seats(std::vector<std::size_t> chosen) const;
-  Seat seat(const Candidate& candidate, std::uint32_t tasks,
-            std::map<std::string, std::int64_t>& gres_left) const;
+  Seat seat(const Candidate& candidate, std::uint32_t tasks, GresCounts& gres_left) const;
 
   const Shape& shape_;
   std::uint32_t tasks_;  ///< of the whole job

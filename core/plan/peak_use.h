@@ -16,7 +16,7 @@ namespace market {
 /// Most of each gres, and of the memory, that seats hold at any one moment.
 struct PeakUse {
   std::uint64_t mem_mb = 0;
-  std::map<std::string, std::int64_t> gres;
+  GresCounts gres;
 };
 
 /// A seat begins or ends to be held.

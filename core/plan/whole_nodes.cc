@@ -44,7 +44,7 @@ Result<void> count_whole_nodes(Demand& demand, const std::string& partition, con
   }
   const auto nodes = static_cast<std::int64_t>(placement->size());
   if (shape.exclusive) {
-    std::erase_if(demand.tres, [](const auto& item) { return item.first.starts_with("gres/"); });
+    erase_if(demand.tres, [](const auto& item) { return item.first.starts_with("gres/"); });
   }
   for (const auto& [name, count] : taken) demand.tres[name] = count * nodes;
   demand.tres["node"] = nodes;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/util/rare.h"
 #include "core/util/units.h"
 #include "core/words/malleable.h"
 #include "core/words/money.h"
@@ -24,21 +25,21 @@ using Time = std::int64_t;
 /// (invariant 1).
 struct Request {
   std::string partition;
-  std::string qos;  ///< in small letters; empty: none
+  RareText qos;  ///< in small letters; empty: none
   Demand demand;
-  Time earliest = 0;  ///< not before (--begin, else now)
-  Time deadline = 0;  ///< must have ended by (exclusive); the market fills in earliest + horizon
-                      ///< when none was given
-  Time duration = 0;  ///< the time limit, seconds
-  std::string job_class{};  ///< of contracts: market.conf names them; empty: none
-  std::string payer{};      ///< the bid's account, since classes may be open to some accounts only
+  Time earliest = 0;     ///< not before (--begin, else now)
+  Time deadline = 0;     ///< must have ended by (exclusive); the market fills in earliest + horizon
+                         ///< when none was given
+  Time duration = 0;     ///< the time limit, seconds
+  RareText job_class{};  ///< of contracts: market.conf names them; empty: none
+  std::string payer{};   ///< the bid's account, since classes may be open to some accounts only
 };
 
 /// A job's worth: a budget with an optional deadline, or a sigmoid of the delay since submission;
 /// exactly one is set.
 struct Worth {
   std::optional<Money> budget;
-  std::optional<Sigmoid> value;
+  Rare<Sigmoid> value;
   std::optional<Money> rate{};  ///< credits per hour: `budget` is that × the time limit
   double work = 0;              ///< of a recurrent class: the units that `budget` is for
 };
@@ -49,10 +50,10 @@ struct Bid {
   std::string account;    ///< who pays
   std::uint32_t uid = 0;  ///< who asks, as Slurm authenticated
   /// The request is the smallest size then, and its duration the longest run.
-  std::optional<Malleable> malleable{};
+  Rare<Malleable> malleable{};
   /// The pot from which a job without a bid pays, "@hpc1:main/cpu/ada/physics"; empty: it has a bid.
-  std::string pot{};
-  std::optional<UtilityWish> utility{};  ///< of abacus, where the user named one
+  RareText pot{};
+  Rare<UtilityWish> utility{};  ///< of abacus, where the user named one
   /// Of abacus: the budget is for an array of so many equal tasks, of each of which the request tells; 0: no array.
   std::uint32_t array_tasks = 0;
   Time level =
@@ -61,7 +62,7 @@ struct Bid {
 
 /// The account in the books that a run is charged to.
 inline const std::string& payer(const Bid& bid) {
-  return bid.pot.empty() ? bid.account : bid.pot;
+  return bid.pot.empty() ? bid.account : bid.pot.str();
 }
 
 inline void set_account(Bid& bid, std::string account) {

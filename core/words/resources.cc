@@ -146,7 +146,7 @@ void keep_largest(GresCounts& into, const GresCounts& from, std::int64_t factor)
 Result<void> refuse_mixed_types(const GresCounts& counts) {
   for (const auto& [name, count] : counts) {
     const std::string plain = name.substr(0, name.find(':'));
-    if (plain != name && counts.count(plain) > 0) {
+    if (plain != name && counts.contains(plain)) {
       return fail(fmt::format(
           "--gres/--gpus: {} is asked for with and without a type; use one form", plain));
     }
@@ -322,7 +322,7 @@ Result<Demand> demand_of(const SizeOptions& size) {
   GresCounts total = demand.shape.gres_total;
   keep_largest(total, forms->per_node, nodes);
   // The same GPUs in two forms: what every node gives is all there is of them.
-  std::erase_if(demand.shape.gres_total, [&](const auto& item) {
+  erase_if(demand.shape.gres_total, [&](const auto& item) {
     const auto each = forms->per_node.find(item.first);
     return each != forms->per_node.end() && item.second <= each->second * nodes;
   });

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/util/flat_map.h"
 #include "core/util/result.h"
 
 namespace market {
@@ -16,7 +16,10 @@ namespace market {
 /// TRES totals of one job. Names as in Slurm: "cpu" (CPUs), "mem" (MB), "node", "gres/gpu",
 /// "gres/gpu:a100". A typed gres counts under its typed name only; TresPrice (config) falls back
 /// from "gres/gpu:a100" to "gres/gpu".
-using Tres = std::map<std::string, std::int64_t, std::less<>>;
+using Tres = FlatMap<std::int64_t>;
+
+/// Amounts of gres by name, "gpu:a100" → 4.
+using GresCounts = FlatMap<std::int64_t>;
 
 /// 0 where `tres` does not name it.
 inline std::int64_t amount_in(const Tres& tres, std::string_view name) {
@@ -65,17 +68,14 @@ struct Shape {
   std::uint32_t tasks_per_node = 0;  ///< 0: free
   std::uint64_t mem_per_node_mb = 0;
   std::uint64_t mem_per_cpu_mb = 0;
-  std::map<std::string, std::int64_t> gres_per_node;  ///< least on every node used
-  std::map<std::string, std::int64_t> gres_total;     ///< over the whole job
+  GresCounts gres_per_node;  ///< least on every node used
+  GresCounts gres_total;     ///< over the whole job
   std::vector<std::string> req_nodes, exc_nodes, features;
   std::uint32_t threads_per_core = 0;  ///< only nodes with so many; 0: any
   bool exclusive = false;              ///< whole nodes
   bool all_memory = false;  ///< all memory of every node used, where memory is consumable
   bool operator==(const Shape& other) const = default;
 };
-
-/// Amounts of gres by name, "gpu:a100" → 4.
-using GresCounts = std::map<std::string, std::int64_t>;
 
 /// Reads Slurm's "gres:gpu:a100:4,gres:shard:2" as sbatch's options leave it; `option` names it in
 /// refusals.

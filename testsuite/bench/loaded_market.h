@@ -39,6 +39,7 @@ struct Load {
   std::uint32_t most_cpus = 32;      ///< of a job: 1 to so many
   std::uint32_t most_minutes = 480;  ///< of its limit, beyond half an hour
   std::uint32_t users = 1;           ///< that submit in turn
+  Time wait = 0;                     ///< seconds from kNow before which no job of a bid may begin
 };
 
 /// 200 jobs without a bid that run on half a node each, and so many accepted ones, of which those run that may.
@@ -134,6 +135,7 @@ class Loaded {
     submission.time_limit_min = 30 + draw / 32 % load_.most_minutes;
     submission.budget = "100000";
     submission.array_tasks = array;
+    submission.begin = load_.wait > 0 ? kNow + load_.wait : 0;
     Answer answer = market->submit(submission, now);
     if (answer.verdict != MARKET_ACCEPTED || array != 0) return answer;
     BenchJob& job = jobs.emplace_back();
@@ -166,6 +168,7 @@ class Loaded {
     record.counted_nodes = 1;
     record.mark = std::hash<std::string>()(job.note + job.desc) + job.site_factor + job.state;
     record.glance = job.state + 1;
+    record.begin = load_.wait > 0 ? kNow + load_.wait : 0;
     if (job.state != MARKET_JOB_RUNNING) return record;
     record.start = job.start;
     record.end = job.start + job.limit_min * Time{60};

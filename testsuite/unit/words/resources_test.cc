@@ -122,8 +122,8 @@ TEST(DemandOf, Shape) {
   EXPECT_EQ(shape.cpus_per_task, 2u);
   EXPECT_EQ(shape.tasks_per_node, 4u);
   EXPECT_EQ(shape.mem_per_cpu_mb, 100u);
-  EXPECT_EQ(shape.gres_total, (std::map<std::string, std::int64_t>{{"gpu", 6}}));
-  EXPECT_EQ(shape.gres_per_node, (std::map<std::string, std::int64_t>{{"nic", 1}}));
+  EXPECT_EQ(shape.gres_total, (GresCounts{{"gpu", 6}}));
+  EXPECT_EQ(shape.gres_per_node, (GresCounts{{"nic", 1}}));
   EXPECT_EQ(shape.req_nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(shape.exc_nodes, (std::vector<std::string>{"n4"}));
   EXPECT_EQ(shape.features, (std::vector<std::string>{"avx", "cpu=genoa"}));
