@@ -73,7 +73,7 @@ typedef job_details_t market_details_t;
 static inline uint32_t* compat_partition_priorities(const job_record_t* job) {
 #if SLURM_VERSION_NUMBER < MARKET_SLURM_24_11
   return job->priority_array;
-#elif SLURM_VERSION_NUMBER < MARKET_SLURM_26_05
+#elif SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 7)
   return job->part_prio ? job->part_prio->priority_array : NULL;
 #else
   return job->prio_mult ? job->prio_mult->priority_array : NULL;
