@@ -17,9 +17,11 @@
 #include "plugin/select_ranks.h"
 #include "plugin/slurm_count.h"
 
-// Wake-ups that come in a burst share one pass.
+// Wake-ups that come in a burst share one pass. Passes follow each other no faster than that they have the locks for a twentieth
+// of the time, but for long ones.
+enum { PASS_GAP_MS = 100, LONGEST_GAP_MS = 1000, LEAST_REST = 20 };
 // Slurm's counts of new jobs take as long in one pass, at most one count longer.
-enum { PASS_GAP_MS = 100, FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
+enum { FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
 // Orders about reservations at one taking of the locks; Slurm has them as long in between.
 enum { ORDERS_US = 2000 };
 // The same of jobs that are taken over after a start: as many as take about so long.
@@ -357,7 +359,8 @@ static void take_over(void) {
           count, pass.total_us, pass.longest_us);
 }
 
-static void make_pass(void) {
+// Returns for how long the locks were held.
+static int64_t make_pass(void) {
   struct pass pass = {0};
   int64_t since_us = take_locks(&pass), held_us;
   time_t now = time(NULL);
@@ -376,6 +379,7 @@ static void make_pass(void) {
   }
   account_held(&pass, now);
   if (changed) queue_job_scheduler();
+  return pass.total_us;
 }
 
 static void forget_ranks(void) {
@@ -387,14 +391,16 @@ static void forget_ranks(void) {
 }
 
 static void* run(void* unused) {
+  int64_t held_us = 0;
+
   (void)unused;
   while (!time_to_stop()) {
     if (job_list && part_list) {
       if (!taken_over && market_stage() == MARKET_TAKES_OVER) take_over();
-      make_pass();
+      held_us = make_pass();
     }
     if (time_to_stop()) break;
-    usleep(PASS_GAP_MS * 1000);
+    usleep(1000 * MAX(PASS_GAP_MS, MIN(held_us * LEAST_REST / 1000, LONGEST_GAP_MS)));
     market_wait(market_interval_ms());
   }
   forget_ranks();
