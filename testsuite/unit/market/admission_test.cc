@@ -119,26 +119,30 @@ TEST(AdmissionPolicy, AFullWindowSaysUntilWhen) {
               "planning = { horizon = \"1-0\"; start_slack = \"1:00\"; };\n");
   EXPECT_TRUE(world.books().deposit("physics", *Money::parse("100"), "", kStart));
   world.sync();
+  std::vector<std::uint32_t> runs;
   for (int node = 0; node < 4; ++node)
-    world.run(Ask{.cpus = 4, .limit_min = node == 0 ? 2880U : 4320U, .runtime = 5 * 86400});
+    runs.push_back(
+        world.run(Ask{.cpus = 4, .limit_min = node == 0 ? 2880U : 4320U, .runtime = 5 * 86400}));
   world.advance(world.now + 20);
   const auto told = [&world](std::uint32_t cpus, Time deadline) {
     return world.submit(Ask{.budget = "90", .cpus = cpus, .limit_min = 60, .deadline = deadline})
         .text;
   };
-  const Time two_days = world.job(1).start + 2 * 86400, three_days = two_days + 86400;
-  EXPECT_THAT(told(4, 0), HasSubstr("no nodes are free long enough in the job's window. All nodes "
-                                    "that would do are taken until " +
-                                    format_time_short(two_days, world.now) + "."));
-  EXPECT_THAT(told(16, 0),
-              HasSubstr("taken until " + format_time_short(three_days, world.now) + "."));
-  EXPECT_THAT(told(4, world.now + 7200),
-              HasSubstr("taken until " + format_time_short(two_days, world.now)));
+  const Time two_days = world.job(runs[0]).start + 2 * 86400, three_days = two_days + 86400;
+  EXPECT_THAT(
+      told(4, 0),
+      HasSubstr(
+          "nothing is for sale in the job's window. There is no place for such a job before " +
+          format_time_short(two_days, world.now) + "."));
+  EXPECT_THAT(told(16, 0), HasSubstr("no place for such a job before " +
+                                     format_time_short(three_days, world.now) + "."));
+  EXPECT_THAT(told(4, world.now + 7200), HasSubstr("no place for such a job before " +
+                                                   format_time_short(two_days, world.now)));
   // One day less: it can be had later within the window, which a deadline alone rules out.
-  world.end(world.job(1), MARKET_JOB_CANCELLED);
+  world.end(world.job(runs[0]), MARKET_JOB_CANCELLED);
   world.advance(world.now + 10);
   EXPECT_EQ(world.submit(Ask{.budget = "90", .cpus = 4, .limit_min = 60}).verdict, MARKET_ACCEPTED);
-  EXPECT_THAT(told(4, world.now + 3700), Not(HasSubstr("taken until")));
+  EXPECT_THAT(told(4, world.now + 3700), Not(HasSubstr("no place for such a job before")));
 }
 
 TEST_F(Admission, FundsAreCheckedAgainstWhatIsLeft) {
