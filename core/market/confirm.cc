@@ -236,31 +236,25 @@ void Confirmation::adopt(Job& job, const Note& note, const market_job_t& told, T
     job.place.adopt_seats = note.seats;
 }
 
-// Everybody gets the old place again.
-void Confirmation::place_known(Time now) {
-  const NodeNames names(site_.cluster.nodes());
-  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
-    if (!job->place.adopt_seats) continue;
-    auto placement = placement_from(*job->place.adopt_seats, names, has_begun(*job, now));
-    if (!placement) continue;
-    job->place.adopt_seats.reset();
-    if (block_of(*job) != nullptr && job->place.until > now) {
-      site_.exchange_of(*job).place_block(*job, std::move(*placement), job->place.until);
-      continue;
-    }
-    const Time start =
-        job->agreed.reserved ? job->agreed.terms.start : std::max(now, job->agreed.terms.start);
-    site_.exchange_of(*job).place(*job,
-                                  Choice{start, job->agreed.terms.price, std::move(*placement)});
-  }
+void Confirmation::place_known(Job& job, const NodeNames& names, Time now) {
+  if (job.phase != Phase::kConfirmed || !job.place.adopt_seats) return;
+  auto placement = placement_from(*job.place.adopt_seats, names, has_begun(job, now));
+  if (!placement) return;
+  job.place.adopt_seats.reset();
+  if (block_of(job) != nullptr && job.place.until > now)
+    return site_.exchange_of(job).place_block(job, std::move(*placement), job.place.until);
+  const Time start =
+      job.agreed.reserved ? job.agreed.terms.start : std::max(now, job.agreed.terms.start);
+  site_.exchange_of(job).place(job, Choice{start, job.agreed.terms.price, std::move(*placement)});
 }
 
-// Those whose place was not kept take what is left at their start.
+// Everybody gets the old place again; those whose place was not kept take what is left at their start.
 void Confirmation::place_adopted(Time now) {
   const auto needs = [](const Job& job) { return job.place.adopt_seats.has_value(); };
   const JobRange awake = site_.jobs.awake();
   if (std::none_of(awake.begin(), awake.end(), needs)) return;
-  place_known(now);
+  const NodeNames names(site_.cluster.nodes());
+  for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) place_known(*job, names, now);
   for (Job* job : site_.jobs.in_order(Phase::kConfirmed)) {
     if (!job->place.adopt_seats) continue;
     if (has_begun(*job, now)) continue;  // it stays when it is, wherever that was

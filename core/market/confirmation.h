@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/market/note.h"
+#include "core/market/seats.h"
 #include "core/market/site.h"
 
 namespace market {
@@ -33,8 +34,9 @@ class Confirmation {
   /// Whether Slurm has the job in a QOS of another factor than the one it was sold in.
   bool has_other_price(const Job& job, const market_job_t& seen) const;
   void recall(Job& job, const Note& note, const market_job_t& seen);
-  /// Jobs that were taken over get the places that they had; place_adopted(): the others too, once all jobs are seen.
-  void place_known(Time now);
+  /// A job that was taken over gets the place that it had, where its note kept that and its nodes are there.
+  void place_known(Job& job, const NodeNames& names, Time now);
+  /// All of them get a place, once all jobs are seen.
   void place_adopted(Time now);
   void new_run(Job& job, const market_job_t& seen, Time now);
   void buy_running(Job& job, const market_job_t& seen, Time now);

@@ -124,8 +124,12 @@ void JobBook::wake_all() {
 }
 
 void JobBook::wake_array(std::uint32_t array_job_id) {
-  wake_resting_if(
-      [array_job_id](const Resting& one) { return one.job->array_job_id == array_job_id; });
+  const auto is_of_it = [array_job_id](const Resting& one) {
+    return one.job != nullptr && one.job->array_job_id == array_job_id;
+  };
+  wake_resting_if(is_of_it);
+  for (Resting& one : lying_down_)
+    if (is_of_it(one)) wake(one);
 }
 
 void JobBook::look(market_mark_t* marks, std::size_t count, Time now, bool runs_too) {

@@ -15,9 +15,10 @@ const std::vector<market_order_t>& Planner::take_over(const market_job_t* jobs,
   site_.cluster.bookings().forget_before(now);
   last_to_reserve_ = last_to_keep_ = {};  // not known before all jobs are
   see_all(jobs, job_count, now);
-  confirmation_.place_known(now);
+  const NodeNames names(site_.cluster.nodes());
   for (std::size_t i = 0; i < job_count; ++i) {
     Job* job = site_.jobs.find(jobs[i].job_id);
+    if (job != nullptr) confirmation_.place_known(*job, names, now);
     if (job == nullptr || job->phase == Phase::kEnded || !job->place.booked ||
         job->agreed.terms.auctioned() || is_with_others(*job))
       continue;
