@@ -22,10 +22,10 @@
 enum { PASS_GAP_MS = 100, LONGEST_GAP_MS = 1000, LEAST_REST = 20 };
 // Slurm's counts of new jobs take as long in one pass, at most one count longer.
 enum { FLUSH_MS = 5000, REPORT_EVERY_S = 600, COUNTING_US = 5000 };
-// Orders about reservations at one taking of the locks; Slurm has them as long in between.
+// Orders that may wait, at one taking of the locks; Slurm has them as long in between.
 enum { ORDERS_US = 2000 };
 // The same of jobs that are taken over after a start: as many as take about so long.
-enum { FIRST_SLICE = 100, SLICE_US = 10000 };
+enum { FIRST_SLICE = 100, LEAST_SLICE = 50, SLICE_US = 10000 };
 // To make a mark takes far longer than a glance. What Slurm's users change the market hears at once.
 enum { PASSES_PER_MARK = 32 };
 
@@ -287,11 +287,6 @@ static void look_and_decide(struct pass* pass, time_t now) {
   select_ranks_tell(ranks, rank_count);
 }
 
-static bool order_reservations(const struct pass* pass, size_t* next, int64_t since_us) {
-  return orders_for_reservations(pass->orders, pass->order_count, next, since_us + ORDERS_US,
-                                 time(NULL));
-}
-
 static bool stands_for_tasks(const job_record_t* job) {
   return job->array_recs && job->array_task_id == NO_VAL;
 }
@@ -319,6 +314,7 @@ static void take_over_some(const uint32_t* ids, size_t count) {
   market_job_t* records;
   const market_order_t* orders;
   size_t told = 0, order_count;
+  bool changed = false;
 
   arena_reset(&arena);
   records = arena_array(&arena, count, sizeof(*records));
@@ -330,7 +326,7 @@ static void take_over_some(const uint32_t* ids, size_t count) {
       told++;
   }
   order_count = market_take_over(records, told, now, &orders);
-  orders_for_jobs(orders, order_count, now);
+  orders_carry_out(orders, order_count, now, &changed);
 }
 
 // After a start all jobs are new to the market, which takes far longer than a pass may hold the locks.
@@ -350,7 +346,7 @@ static void take_over(void) {
     next += some;
     usleep(MIN(held_us, ORDERS_US));
     if (held_us * 2 < SLICE_US) at_once *= 2;
-    if (held_us > SLICE_US) at_once = MAX(at_once / 2, 1);
+    if (held_us > SLICE_US) at_once = MAX(at_once / 2, LEAST_SLICE);
   }
   xfree(ids);
   taken_over = true;
@@ -359,26 +355,60 @@ static void take_over(void) {
           count, pass.total_us, pass.longest_us);
 }
 
+// Orders name nodes by their places in the table, which is another one after a reconfiguration.
+typedef struct node_table {
+  node_record_t** nodes;
+  int count;
+  time_t read_at;
+} node_table_t;
+
+static node_table_t node_table(void) {
+  return (node_table_t){node_record_table_ptr, node_record_count, slurm_conf.last_update};
+}
+
+static bool is_node_table(const node_table_t* table) {
+  return table->nodes == node_record_table_ptr && table->count == node_record_count &&
+         table->read_at == slurm_conf.last_update;
+}
+
+// Those that may wait, a few at a time. Returns whether the scheduler should look again.
+static bool carry_on(struct pass* pass, size_t done, const node_table_t* table) {
+  int64_t held_us = 0;
+  bool changed = false;
+
+  while (done < pass->order_count && !time_to_stop()) {
+    const market_order_t* rest = pass->orders + done;
+    size_t count = pass->order_count - done;
+    int64_t since_us;
+
+    usleep(MAX(ORDERS_US, MIN(held_us, 10 * ORDERS_US)));
+    since_us = take_locks(pass);
+    if (is_node_table(table)) {
+      done += orders_carry_on(rest, count, ORDERS_US, time(NULL), &changed);
+    } else {
+      orders_give_up(rest, count, "the nodes are others now", time(NULL));
+      done = pass->order_count;
+    }
+    held_us = give_locks_back(pass, since_us);
+  }
+  return changed;
+}
+
 // Returns for how long the locks were held.
 static int64_t make_pass(void) {
   struct pass pass = {0};
-  int64_t since_us = take_locks(&pass), held_us;
+  int64_t since_us = take_locks(&pass);
   time_t now = time(NULL);
-  size_t next = 0;
-  bool changed;
+  bool changed = false;
+  node_table_t table = node_table();
+  size_t done;
 
   look_and_decide(&pass, now);
-  changed = orders_for_jobs(pass.orders, pass.order_count, now);
-  changed |= order_reservations(&pass, &next, clock_us());
-  held_us = give_locks_back(&pass, since_us);
-  while (next < pass.order_count && !time_to_stop()) {
-    usleep(MIN(held_us, ORDERS_US));
-    since_us = take_locks(&pass);
-    changed |= order_reservations(&pass, &next, since_us);
-    held_us = give_locks_back(&pass, since_us);
-  }
-  account_held(&pass, now);
+  done = orders_carry_out(pass.orders, pass.order_count, now, &changed);
+  give_locks_back(&pass, since_us);
   if (changed) queue_job_scheduler();
+  if (carry_on(&pass, done, &table)) queue_job_scheduler();
+  account_held(&pass, now);
   return pass.total_us;
 }
 

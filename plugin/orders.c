@@ -228,19 +228,6 @@ static outcome_t carry_out(const market_order_t* order, time_t now) {
   }
 }
 
-static bool is_about_reservation(const market_order_t* order) {
-  switch (order->kind) {
-    case MARKET_RESERVE:
-    case MARKET_EXTEND:
-    case MARKET_UNRESERVE:
-    case MARKET_BIND:
-    case MARKET_UNBIND:
-      return true;
-    default:
-      return false;
-  }
-}
-
 static bool carry_out_and_tell(const market_order_t* order, time_t now) {
   outcome_t outcome = carry_out(order, now);
 
@@ -251,23 +238,29 @@ static bool carry_out_and_tell(const market_order_t* order, time_t now) {
   return outcome.changed;
 }
 
-bool orders_for_jobs(const market_order_t* orders, size_t count, time_t now) {
-  bool changed = false;
-
-  for (size_t i = 0; i < count; i++)
-    if (!is_about_reservation(&orders[i])) changed |= carry_out_and_tell(&orders[i], now);
-  return changed;
-}
-
-bool orders_for_reservations(const market_order_t* orders, size_t count, size_t* next,
-                             int64_t until_us, time_t now) {
-  bool changed = false, is_late = false;
+size_t orders_carry_out(const market_order_t* orders, size_t count, time_t now, bool* changed) {
+  size_t i;
 
   job_index_forget();
-  for (; *next < count && !is_late; (*next)++) {
-    if (!is_about_reservation(&orders[*next])) continue;
-    changed |= carry_out_and_tell(&orders[*next], now);
-    is_late = clock_us() >= until_us;
-  }
-  return changed;
+  for (i = 0; i < count && !orders[i].may_wait; i++)
+    *changed |= carry_out_and_tell(&orders[i], now);
+  return i;
+}
+
+// The first of them looks up all jobs, which is not counted.
+size_t orders_carry_on(const market_order_t* orders, size_t count, int64_t budget_us, time_t now,
+                       bool* changed) {
+  int64_t until_us = 0;
+  size_t i = 0;
+
+  job_index_forget();
+  do {
+    *changed |= carry_out_and_tell(&orders[i], now);
+    if (!i) until_us = clock_us() + budget_us;
+  } while (++i < count && clock_us() < until_us);
+  return i;
+}
+
+void orders_give_up(const market_order_t* orders, size_t count, const char* why, time_t now) {
+  for (size_t i = 0; i < count; i++) market_order_failed(&orders[i], why, now);
 }

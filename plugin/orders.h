@@ -9,17 +9,18 @@
 
 #include "core/face/market.h"
 
-// The orders of one pass come in two parts, and tell the market which of them failed. Both need the locks of a pass: conf READ,
-// job WRITE, node WRITE, partition READ, federation READ. Both return whether the scheduler should look again.
+// All of these tell the market which orders failed, and need the locks of a pass: conf READ, job WRITE, node WRITE, partition
+// READ, federation READ. They set *changed when the scheduler should look again.
 
-// Those that change jobs, one after another: under the locks under which the market decided them, so that what users do
-// meanwhile is not undone.
-bool orders_for_jobs(const market_order_t* orders, size_t count, time_t now);
+// Carries out those that may not wait, which come first, one after another. Returns their number.
+size_t orders_carry_out(const market_order_t* orders, size_t count, time_t now, bool* changed);
 
-// Those that make, move, use and delete reservations, of which Slurm looks at all jobs for each: one after another from *next
-// on, until the clock shows `until_us` (clock.h), but at least one. Sets *next to the first one left, or to `count`. The locks
-// may be given back in between.
-bool orders_for_reservations(const market_order_t* orders, size_t count, size_t* next,
-                             int64_t until_us, time_t now);
+// Carries out the first of `count` orders that may wait, at least one, and then others as long as `budget_us` last: for each
+// reservation Slurm looks at all jobs. Returns their number. The locks may have been given back before.
+size_t orders_carry_on(const market_order_t* orders, size_t count, int64_t budget_us, time_t now,
+                       bool* changed);
+
+// Carries none of them out: all have failed.
+void orders_give_up(const market_order_t* orders, size_t count, const char* why, time_t now);
 
 #endif

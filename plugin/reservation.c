@@ -207,6 +207,32 @@ static const char* create_at(const market_order_t* order, place_t* place, time_t
   return "Slurm made another reservation than asked";
 }
 
+// Whether it is just what the order asks for, as after a restart.
+static bool is_as_ordered(const slurmctld_resv_t* resv, const market_order_t* order,
+                          const place_t* place, time_t start, time_t now) {
+  char* user = user_name(order->uid);
+  bool is_same = !cluster_is_place(order->name) && !xstrcmp(resv->users, user) &&
+                 (resv->start_time == start || (resv->start_time < start && start <= now)) &&
+                 !(resv->flags & RESERVE_FLAG_OVERLAP) && is_right(resv, order, place);
+
+  xfree(user);
+  return is_same;
+}
+
+static const char* create_or_keep(const market_order_t* order, place_t* place, time_t start,
+                                  time_t now) {
+  slurmctld_resv_t* old = resv_list ? find_resv_name((char*)order->name) : NULL;
+  const char* why;
+
+  if (old && is_as_ordered(old, order, place, start, now)) return NULL;
+  why = old ? reservation_delete(order->name, true) : NULL;
+  if (why) return why;
+  if (jobs_in_the_way(order, place, start)) return "jobs hold some of the cores at that time";
+  if (reservations_in_the_way(place, start, order->end, now))
+    return "another reservation holds some of the cores at that time";
+  return create_at(order, place, start);
+}
+
 const char* reservation_create(const market_order_t* order, time_t now) {
   place_t place = {0};
   time_t start = MAX(order->start, now);
@@ -215,13 +241,8 @@ const char* reservation_create(const market_order_t* order, time_t now) {
   if (!order->name || !cluster_is_market_reservation(order->name))
     return "not a name for a market reservation";
   if (order->end <= start) return "its time is over";
-  if (resv_list && find_resv_name((char*)order->name)) return "there is one of that name";
   why = make_place(order, &place);
-  if (!why && jobs_in_the_way(order, &place, start))
-    why = "jobs hold some of the cores at that time";
-  if (!why && reservations_in_the_way(&place, start, order->end, now))
-    why = "another reservation holds some of the cores at that time";
-  if (!why) why = create_at(order, &place, start);
+  if (!why) why = create_or_keep(order, &place, start, now);
   free_place(&place);
   return why;
 }

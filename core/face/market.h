@@ -160,7 +160,8 @@ void market_look(market_mark_t* marks, size_t count, int64_t now);
 
 /* One pass: all jobs that market_wants_job and have not ended (see market_wants_ended_jobs), and
  * the names of all reservations that begin with MARKET_RESV_PREFIX. Returns orders to carry out in
- * order under the same slurmctld locks; they live until the next pass. */
+ * order, those that may not wait under the same slurmctld locks, the others soon; they live until the next pass. MARKET_RESERVE
+ * of a name that is there takes its place, or leaves it as it is when it asks for the same. */
 size_t market_pass(const market_job_t* jobs, size_t job_count, const char* const* resv_names,
                    size_t resv_count, int64_t now, const market_order_t** orders);
 

@@ -2,6 +2,9 @@
 #include "core/market/orders.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 
 namespace market {
 
@@ -61,6 +64,35 @@ market_order_t& Orders::add(market_order_kind kind, std::uint32_t job_id) {
   order.kind = kind;
   order.job_id = job_id;
   return order;
+}
+
+void Orders::put_in_order(Time soon,
+                          const std::function<bool(const market_order_t&)>& is_needless) {
+  std::map<std::string_view, std::size_t> made;  // by name, the last order that makes it
+  for (std::size_t i = 0; i < list_.size(); ++i)
+    if (list_[i].kind == MARKET_RESERVE) made[list_[i].name] = i;
+  std::set<std::string_view> moved;
+  std::vector<market_order_t> kept;
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const market_order_t& order = list_[i];
+    const auto again = order.kind == MARKET_UNRESERVE ? made.find(order.name) : made.end();
+    const bool is_made_anew = again != made.end() && again->second > i;
+    if (is_made_anew && order.job_id == 0) continue;
+    if (is_made_anew) moved.insert(order.name);
+    kept.push_back(order);
+  }
+  list_ = std::move(kept);
+  bool any_is_due = false;
+  for (market_order_t& order : list_) {
+    if (order.kind != MARKET_RESERVE) continue;
+    order.may_wait = order.start > soon && !moved.contains(order.name);
+    any_is_due |= !order.may_wait;
+  }
+  for (market_order_t& order : list_)
+    if (order.kind == MARKET_UNRESERVE && !moved.contains(order.name))
+      order.may_wait = !any_is_due || is_needless(order);
+  std::stable_partition(list_.begin(), list_.end(),
+                        [](const market_order_t& order) { return !order.may_wait; });
 }
 
 const char* Orders::keep(std::string text) {

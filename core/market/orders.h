@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ class Orders {
   const char* keep(std::string text);
   /// Points the order at a placement, seats in increasing order of nodes.
   void set_places(market_order_t& order, Placement placement);
+  /// For the end of a pass at `now`: a reservation that nobody counted on, and that is made anew, is not deleted before; last come
+  /// those that may wait (market_order_t): reservations for starts after `soon`, unless they move, and the end of others, unless one
+  /// that may not wait could need their cores, which it does not where `is_needless`.
+  void put_in_order(Time soon, const std::function<bool(const market_order_t&)>& is_needless);
   const std::vector<market_order_t>& list() const { return list_; }
 
  private:

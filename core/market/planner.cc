@@ -81,6 +81,7 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
     if (site_.orders.list().size() == given) let_rest(*job, jobs[i], now);
   }
   give_orders_to_woken(now);
+  put_orders_in_order(now);
   site_.in_pass = false;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   site_.last_pass_ms = took.count();

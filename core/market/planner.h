@@ -68,6 +68,7 @@ class Planner {
   void let_rest(Job& job, const market_job_t& seen, Time now);
   bool runs_steadily(const Job& job, const market_job_t& seen, Time now) const;
   void give_orders_to_woken(Time now);
+  void put_orders_in_order(Time now);
   void give_orders(Job& job, const market_job_t& seen, Time now);
   void give_place_orders(Job& job, Time now);
   /// Of a job that stands for a place: what it needs to be there, and its end.

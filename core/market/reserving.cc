@@ -119,4 +119,12 @@ void Planner::check_reservations(const char* const* names, std::size_t count, Ti
   }
 }
 
+// Of what runs the cores are taken without its reservation.
+void Planner::put_orders_in_order(Time now) {
+  site_.orders.put_in_order(now + kLeastLead, [this](const market_order_t& order) {
+    const Job* job = site_.jobs.peek(order.job_id);
+    return job != nullptr && job->phase == Phase::kRunning;
+  });
+}
+
 }  // namespace market

@@ -114,6 +114,7 @@ CoreSet MarketSlurm::cores_of(const market_order_t& order) const {
 }
 
 bool MarketSlurm::reserve(const market_order_t& order) {
+  reservations_.erase(order.name);
   Reservation made{order.start, order.end, cores_of(order)};
   for (const std::uint32_t node : made.cores.nodes) {
     if (open_[node] == 0) return false;

@@ -355,6 +355,8 @@ typedef struct market_order {
   /* MARKET_AWARD, MARKET_TAKE_AWARD: the size of the job; 0: that stays as it is. */
   uint32_t tasks, cpus, time_limit_min;
   uint64_t mem_per_node_mb;
+  /* The locks may be given back before it, after all orders that may not wait: nothing that is due hangs on it. */
+  bool may_wait;
 } market_order_t;
 
 /* A job for which Slurm ends or ended the runs of others. */

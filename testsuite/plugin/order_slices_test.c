@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Orders about reservations are carried out a few at a time, and users' changes come in between.
+// Orders that may wait are carried out a few at a time, and users' changes come in between.
 #include "testsuite/plugin/orders_world.h"
 
 static market_order_t to_reserve(const char* name, const market_alloc_t* alloc) {
@@ -9,39 +9,60 @@ static market_order_t to_reserve(const char* name, const market_alloc_t* alloc) 
                           .start = NOW,
                           .end = NOW + 70,
                           .allocs = alloc,
-                          .alloc_count = 1};
+                          .alloc_count = 1,
+                          .may_wait = true};
 }
 
 static const uint64_t first_core = 0x1, second_core = 0x2;
 static const market_alloc_t first_place = {.node = 0, .core_words = &first_core, .word_count = 1};
 static const market_alloc_t second_place = {.node = 0, .core_words = &second_core, .word_count = 1};
 
-// The clock always shows more than this.
-static bool carry_out_one(const market_order_t* orders, size_t count, size_t* next) {
-  return orders_for_reservations(orders, count, next, 0, NOW);
+static bool carry_on(const market_order_t* orders, size_t count, size_t* next, int64_t budget_us) {
+  bool changed = false;
+
+  *next += orders_carry_on(orders + *next, count - *next, budget_us, NOW, &changed);
+  return changed;
 }
 
-static void those_for_jobs_come_first_and_whole(void** state) {
+static bool carry_out_one(const market_order_t* orders, size_t count, size_t* next) {
+  return carry_on(orders, count, next, 0);
+}
+
+static void those_that_may_not_wait_come_at_once(void** state) {
   (void)state;
   const market_order_t orders[] = {
-      to_reserve("market_7_0", &first_place),
       {.kind = MARKET_HOLD, .job_id = JOB, .text = "NoFunds"},
-      to_reserve("market_8_0", &second_place),
       {.kind = MARKET_SET_PRIORITY, .job_id = OTHER, .number = 5},
+      to_reserve("market_7_0", &first_place),
+      to_reserve("market_8_0", &second_place),
   };
-  size_t next = 0;
+  bool changed = false;
+  size_t next = orders_carry_out(orders, 4, NOW, &changed);
 
   world.job.priority = 3;
-  assert_true(orders_for_jobs(orders, 4, NOW));
-  assert_int_equal(world.job.priority, 0);
+  assert_int_equal(next, 2);
+  assert_true(changed);
   assert_int_equal(world.other.site_factor, NICE_OFFSET + 5);
   assert_int_equal(list_count(resv_list), 0);
   assert_true(carry_out_one(orders, 4, &next));
+  assert_int_equal(next, 3);
   assert_int_equal(list_count(resv_list), 1);
   assert_true(carry_out_one(orders, 4, &next));
+  assert_int_equal(next, 4);
   assert_int_equal(list_count(resv_list), 2);
-  while (next < 4) assert_false(carry_out_one(orders, 4, &next));
   assert_int_equal(world.failures, 0);
+}
+
+// Where the nodes became others in between, none is carried out and the market is told of each.
+static void what_is_given_up_is_told(void** state) {
+  (void)state;
+  const market_order_t orders[] = {to_reserve("market_7_0", &first_place),
+                                   to_reserve("market_8_0", &second_place)};
+
+  orders_give_up(orders, 2, "the nodes are others now", NOW);
+  assert_int_equal(world.failures, 2);
+  failed_with("the nodes are others now");
+  assert_int_equal(list_count(resv_list), 0);
 }
 
 // A job that starts between two of them holds cores that the next one was to reserve.
@@ -89,7 +110,7 @@ static void what_was_bound_in_between_is_let_go(void** state) {
 
   assert_true(carry_out_one(orders, 3, &next));
   list_append(job_list, &late);
-  assert_true(orders_for_reservations(orders, 3, &next, INT64_MAX, NOW));
+  assert_true(carry_on(orders, 3, &next, INT64_MAX / 2));
   assert_int_equal(next, 3);
   assert_null(world.job.resv_name);
   assert_null(late.resv_name);
@@ -123,7 +144,8 @@ static void all_jobs_of_a_node_are_looked_at(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(those_for_jobs_come_first_and_whole, start, finish),
+      cmocka_unit_test_setup_teardown(those_that_may_not_wait_come_at_once, start, finish),
+      cmocka_unit_test_setup_teardown(what_is_given_up_is_told, start, finish),
       cmocka_unit_test_setup_teardown(what_starts_in_between_is_seen, start, finish),
       cmocka_unit_test_setup_teardown(what_started_in_between_is_not_bound, start, finish),
       cmocka_unit_test_setup_teardown(what_was_bound_in_between_is_let_go, start, finish),

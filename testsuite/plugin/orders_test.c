@@ -132,9 +132,28 @@ static void odd_reservations_are_refused(void** state) {
       .kind = MARKET_RESERVE, .name = "market_7_0", .start = NOW, .end = NOW + 10}));
   failed_with("no nodes");
   assert_true(reserve("market_7_0", 0, 0x1, NOW, NOW + 10));
-  assert_false(reserve("market_7_0", 1, 0x1, NOW, NOW + 10));
-  failed_with("one of that name");
   assert_int_equal(list_count(resv_list), 1);
+}
+
+// As after a restart: one that is as it should be stays with the job in it, another one of its name goes.
+static void one_of_its_name_is_kept_or_replaced(void** state) {
+  (void)state;
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 5, NOW + 10));
+  slurmctld_resv_t* first = find_resv("market_7_0");
+  assert_true(
+      carry_out((market_order_t){.kind = MARKET_BIND, .job_id = JOB, .name = "market_7_0"}));
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 5, NOW + 10));
+  assert_ptr_equal(find_resv("market_7_0"), first);
+  assert_ptr_equal(world.job.resv_ptr, first);
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 5, NOW + 11));  // its end
+  assert_int_equal(find_resv("market_7_0")->end_time, NOW + 11);
+  assert_null(world.job.resv_name);  // it is bound again when it is due
+  assert_true(reserve("market_7_0", 0, 0x1, NOW + 6, NOW + 11));  // its start
+  assert_int_equal(find_resv("market_7_0")->start_time, NOW + 6);
+  assert_true(reserve("market_7_0", 1, 0x3, NOW + 6, NOW + 11));  // its place
+  assert_int_equal(bit_ffs(find_resv("market_7_0")->node_bitmap), 1);
+  assert_int_equal(list_count(resv_list), 1);
+  assert_int_equal(world.failures, 0);
 }
 
 static void what_slurm_made_otherwise_goes_again(void** state) {
@@ -478,6 +497,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(cores_that_others_hold_are_not_reserved, start, finish),
       cmocka_unit_test_setup_teardown(its_own_running_job_is_in_nobodys_way, start, finish),
       cmocka_unit_test_setup_teardown(odd_reservations_are_refused, start, finish),
+      cmocka_unit_test_setup_teardown(one_of_its_name_is_kept_or_replaced, start, finish),
       cmocka_unit_test_setup_teardown(what_slurm_made_otherwise_goes_again, start, finish),
       cmocka_unit_test_setup_teardown(an_end_moves_but_not_before_the_start, start, finish),
       cmocka_unit_test_setup_teardown(a_job_is_bound_and_let_go_with_its_reservation, start,

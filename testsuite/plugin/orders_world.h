@@ -257,11 +257,9 @@ static void occupy(int node, int core) {
 }
 
 static bool carry_out_all(const market_order_t* orders, size_t count) {
-  size_t next = 0;
-  bool changed = orders_for_jobs(orders, count, NOW);
+  bool changed = false;
 
-  changed |= orders_for_reservations(orders, count, &next, INT64_MAX, NOW);
-  assert_int_equal(next, count);
+  assert_int_equal(orders_carry_out(orders, count, NOW, &changed), count);
   return changed;
 }
 

@@ -505,6 +505,7 @@ void World::preempt(FakeJob& job, std::uint32_t uid, const std::string& account)
 }
 
 bool World::reserve(const market_order_t& order) {
+  reservations.erase(order.name);
   FakeReservation made{order.start, order.end, order.uid, {}};
   for (std::uint32_t i = 0; i < order.alloc_count; ++i) {
     const market_alloc_t& alloc = order.allocs[i];
