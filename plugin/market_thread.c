@@ -103,6 +103,7 @@ static struct counts {
   const job_record_t* jobs[SIZES];
   uint32_t cpus[SIZES], nodes[SIZES];
   size_t count;
+  int64_t left_us;  // for more of them
 } counts;
 
 static bool is_counted(const job_record_t* job, market_job_t* out) {
@@ -115,14 +116,17 @@ static bool is_counted(const job_record_t* job, market_job_t* out) {
   return false;
 }
 
-static void count_if_wanted(job_record_t* job, int64_t until_us, time_t now, market_job_t* out) {
-  bool is_late = clock_us() >= until_us;
+static void count_if_wanted(job_record_t* job, time_t now, market_job_t* out) {
+  bool is_late = counts.left_us <= 0;
+  int64_t since_us;
 
   if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
       !market_wants_count(job->job_id, note_of(job)) || is_counted(job, out) || is_late)
     return;
+  since_us = clock_us();
   if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
     out->counted_cpus = MARKET_UNCOUNTABLE;
+  counts.left_us -= clock_us() - since_us;
   counted_at = now;
   if (counts.count == SIZES) return;
   counts.jobs[counts.count] = job;
@@ -158,24 +162,23 @@ static job_record_t** find_jobs(market_mark_t** marks, size_t* count) {
 }
 
 // Its record, where the market wants it.
-static bool gather_job(job_record_t* job, uint64_t glance, int64_t count_until_us, time_t now,
-                       market_job_t* record) {
+static bool gather_job(job_record_t* job, uint64_t glance, time_t now, market_job_t* record) {
   if (!market_wants_job(convert_state(job->job_state), note_of(job))) return false;
   keep_whole_time(job);
   if (IS_JOB_FINISHED(job)) {
     convert_ended_job(job, now, &arena, record);
   } else {
     convert_job(job, now, &arena, record);
-    count_if_wanted(job, count_until_us, now, record);
+    count_if_wanted(job, now, record);
   }
   record->mark = mark_of(job);
   record->glance = glance;
   return true;
 }
 
-static int64_t begin_to_count(time_t now) {
+static void begin_to_count(time_t now) {
   counts.count = 0;
-  return clock_us() + (counted_at == now ? 0 : COUNTING_US);
+  counts.left_us = counted_at == now ? 0 : COUNTING_US;
 }
 
 // The records that the market needs, in the arena.
@@ -184,17 +187,16 @@ static market_job_t* gather_jobs(time_t now, size_t* count) {
   size_t found;
   job_record_t** jobs = find_jobs(&marks, &found);
   market_job_t* records;
-  int64_t count_until_us = begin_to_count(now);
 
   passes++;
+  begin_to_count(now);
   market_look(marks, found, now);
   *count = 0;
   for (size_t i = 0; i < found; i++) *count += marks[i].is_wanted;
   records = arena_array(&arena, *count, sizeof(*records));
   *count = 0;
   for (size_t i = 0; i < found; i++)
-    if (marks[i].is_wanted &&
-        gather_job(jobs[i], marks[i].glance, count_until_us, now, &records[*count]))
+    if (marks[i].is_wanted && gather_job(jobs[i], marks[i].glance, now, &records[*count]))
       (*count)++;
   return records;
 }
@@ -310,19 +312,18 @@ static uint32_t* number_jobs(size_t* count) {
 
 static void take_over_some(const uint32_t* ids, size_t count) {
   time_t now = time(NULL);
-  int64_t count_until_us = begin_to_count(now);
   market_job_t* records;
   const market_order_t* orders;
   size_t told = 0, order_count;
   bool changed = false;
 
+  begin_to_count(now);
   arena_reset(&arena);
   records = arena_array(&arena, count, sizeof(*records));
   for (size_t i = 0; i < count; i++) {
     job_record_t* job = find_job_record(ids[i]);
 
-    if (job && is_candidate(job, false) &&
-        gather_job(job, glance_of(job), count_until_us, now, &records[told]))
+    if (job && is_candidate(job, false) && gather_job(job, glance_of(job), now, &records[told]))
       told++;
   }
   order_count = market_take_over(records, told, now, &orders);
