@@ -69,7 +69,7 @@ class Admission {
   std::string why_late(const Draft& draft, Time starts, Time now) const;
   bool may_spend(std::string_view account, const market_submission_t& asker) const;
   std::vector<std::string> accounts_to_spend_from(const market_submission_t& asker) const;
-  std::string none_before(const Draft& draft, bool was_tried, Time now) const;
+  std::string none_before(const Draft& draft, Time now) const;
   std::string alternatives(const Draft& draft, bool may_be_dear, Time now);
   std::optional<std::string> larger_budget(const Draft& draft, Time now);
   std::optional<std::string> later_deadline(const Draft& draft, Time now);

@@ -35,7 +35,7 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
     text = "at every start in the window the job's value is below its price.";
   } else {
     text = no_place_text(found.for_sale, found.capped, placed, draft.tasks);
-    if (!found.capped) text += none_before(draft, found.for_sale, now);
+    if (!found.capped) text += none_before(draft, now);
     if (draft.throttle != 0 && draft.throttle < draft.tasks)
       text += fmt::format(" At most {} run at a time (%{}).", draft.throttle, draft.throttle);
   }
@@ -44,18 +44,15 @@ std::string Admission::refusal_of(const Draft& draft, const Group& group, Time n
   return text + alternatives(draft, may_be_dear, now);
 }
 
-// The first start for such a job where that is too late for anything that is sold now. Where something was for sale, all of the
-// window was tried.
-std::string Admission::none_before(const Draft& draft, bool was_tried, Time now) const {
+// The first start for such a job that a search finds, where that is too late for anything that is sold now.
+std::string Admission::none_before(const Draft& draft, Time now) const {
   if (draft.tasks > 1) return "";
   const Request& request = draft.bid.request;
   const MarketSettings& settings = site_.exchange_of(request).settings;
-  const Time begin = std::max(request.earliest, now);
-  const Time from = was_tried ? std::max(begin, request.deadline - request.duration + 1) : begin;
-  const auto first = site_.earliest_place(request, from, kFarthest, "");
+  const auto first = site_.earliest_place(request, std::max(request.earliest, now), kFarthest, "");
   const Time last = now + settings.horizon - request.duration - settings.start_slack;
   if (!first || first->start <= last) return "";
-  return fmt::format(" There is no place for such a job before {}.",
+  return fmt::format(" No place for such a job was found before {}.",
                      format_time_short(first->start, now));
 }
 

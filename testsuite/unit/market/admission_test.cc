@@ -132,17 +132,18 @@ TEST(AdmissionPolicy, AFullWindowSaysUntilWhen) {
   EXPECT_THAT(
       told(4, 0),
       HasSubstr(
-          "nothing is for sale in the job's window. There is no place for such a job before " +
+          "nothing is for sale in the job's window. No place for such a job was found before " +
           format_time_short(two_days, world.now) + "."));
-  EXPECT_THAT(told(16, 0), HasSubstr("no place for such a job before " +
+  EXPECT_THAT(told(16, 0), HasSubstr("No place for such a job was found before " +
                                      format_time_short(three_days, world.now) + "."));
-  EXPECT_THAT(told(4, world.now + 7200), HasSubstr("no place for such a job before " +
+  EXPECT_THAT(told(4, world.now + 7200), HasSubstr("No place for such a job was found before " +
                                                    format_time_short(two_days, world.now)));
   // One day less: it can be had later within the window, which a deadline alone rules out.
   world.end(world.job(runs[0]), MARKET_JOB_CANCELLED);
   world.advance(world.now + 10);
   EXPECT_EQ(world.submit(Ask{.budget = "90", .cpus = 4, .limit_min = 60}).verdict, MARKET_ACCEPTED);
-  EXPECT_THAT(told(4, world.now + 3700), Not(HasSubstr("no place for such a job before")));
+  EXPECT_THAT(told(4, world.now + 3700),
+              Not(HasSubstr("No place for such a job was found before")));
 }
 
 TEST_F(Admission, FundsAreCheckedAgainstWhatIsLeft) {
