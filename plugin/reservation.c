@@ -169,7 +169,7 @@ static bool is_right(const slurmctld_resv_t* resv, const market_order_t* order,
 
   return resv->node_bitmap && bit_equal(resv->node_bitmap, place->nodes) &&
          resv->end_time == order->end && full == place->whole_nodes &&
-         (full || bit_equal(resv->core_bitmap, place->cores));
+         (full || (resv->core_bitmap && bit_equal(resv->core_bitmap, place->cores)));
 }
 
 static const char* create_at(const market_order_t* order, place_t* place, time_t start) {

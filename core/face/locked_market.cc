@@ -256,9 +256,12 @@ const std::vector<market_order_t>& LockedMarket::pass(const market_job_t* jobs,
   const auto& unheard = observer_.pass(jobs, job_count, nullptr, 0, now);
   if (unheard.empty()) return orders;
   // Of an observer nothing is carried out but what it keeps in its own notes.
-  orders_ = orders;
+  const auto waiting = std::find_if(orders.begin(), orders.end(),
+                                    [](const market_order_t& order) { return order.may_wait; });
+  orders_.assign(orders.begin(), waiting);
   std::copy_if(unheard.begin(), unheard.end(), std::back_inserter(orders_),
                [](const market_order_t& order) { return order.kind == MARKET_SET_NOTE; });
+  orders_.insert(orders_.end(), waiting, orders.end());
   return orders_;
 }
 

@@ -130,7 +130,9 @@ void Exchange::unplace(Job& job, Time from) {
 // Outside a pass no order can be given; the next pass finds a reservation that no job needs.
 void Exchange::unreserve(Job& job) {
   if (job.place.reserved && site_.in_pass && !site_.observes) {
-    site_.orders.add(MARKET_UNRESERVE, job.id).name = site_.orders.keep(reservation_name(job));
+    market_order_t& order = site_.orders.add(MARKET_UNRESERVE, job.id);
+    order.name = site_.orders.keep(reservation_name(job));
+    order.number = job.place.bound ? 1 : 0;
   }
   job.place.reserved = job.place.bound = false;
 }

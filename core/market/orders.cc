@@ -77,8 +77,8 @@ void Orders::put_in_order(Time soon,
     const market_order_t& order = list_[i];
     const auto again = order.kind == MARKET_UNRESERVE ? made.find(order.name) : made.end();
     const bool is_made_anew = again != made.end() && again->second > i;
-    if (is_made_anew && order.job_id == 0) continue;
     if (is_made_anew) moved.insert(order.name);
+    if (is_made_anew && order.job_id == 0) continue;
     kept.push_back(order);
   }
   list_ = std::move(kept);

@@ -119,11 +119,11 @@ void Planner::check_reservations(const char* const* names, std::size_t count, Ti
   }
 }
 
-// Of what runs the cores are taken without its reservation.
+// Of what runs inside its reservation the cores are taken without it.
 void Planner::put_orders_in_order(Time now) {
   site_.orders.put_in_order(now + kLeastLead, [this](const market_order_t& order) {
     const Job* job = site_.jobs.peek(order.job_id);
-    return job != nullptr && job->phase == Phase::kRunning;
+    return order.number != 0 && job != nullptr && job->phase == Phase::kRunning;
   });
 }
 
