@@ -335,7 +335,10 @@ const char* reservation_bind(job_record_t* job, const char* name) {
     reservation_unbind(job);
     return slurm_strerror(code);
   }
-  why = slurm_start_refused(job, resv->start_time);
+  // It waits inside for nodes that do not answer yet, as just after a start of slurmctld.
+  why = bit_super_set(resv->node_bitmap, avail_node_bitmap)
+            ? slurm_start_refused(job, resv->start_time)
+            : NULL;
   if (why) {
     reservation_unbind(job);
     return why;

@@ -218,6 +218,19 @@ static void a_job_that_cannot_be_bound_is_not(void** state) {
   assert_false(carry_out((market_order_t){.kind = MARKET_UNBIND, .job_id = 99}));
 }
 
+// Slurm says of every job that it cannot run while the nodes of its reservation do not answer.
+static void a_job_is_bound_to_nodes_that_are_still_to_answer(void** state) {
+  (void)state;
+  assert_true(reserve("market_7_0", 0, 0x1, NOW, NOW + 70));
+  world.start_refused = "Requested node configuration is not available";
+  bit_clear(avail_node_bitmap, 1);  // not of its nodes
+  assert_false(carry_out(order_to_bind()));
+  failed_with("Requested node configuration");
+  bit_clear(avail_node_bitmap, 0);
+  assert_true(carry_out(order_to_bind()));
+  assert_string_equal(world.job.resv_name, "market_7_0");
+}
+
 static void a_reservation_of_others_is_never_touched(void** state) {
   (void)state;
   slurmctld_resv_t* theirs = xmalloc(sizeof(*theirs));
@@ -503,6 +516,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_job_is_bound_and_let_go_with_its_reservation, start,
                                       finish),
       cmocka_unit_test_setup_teardown(a_job_that_cannot_be_bound_is_not, start, finish),
+      cmocka_unit_test_setup_teardown(a_job_is_bound_to_nodes_that_are_still_to_answer, start,
+                                      finish),
       cmocka_unit_test_setup_teardown(a_reservation_of_others_is_never_touched, start, finish),
       cmocka_unit_test_setup_teardown(a_cancelled_job_is_ended_by_slurms_own_user, start, finish),
       cmocka_unit_test_setup_teardown(an_award_requires_its_nodes_and_releases, start, finish),

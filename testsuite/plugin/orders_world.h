@@ -23,6 +23,7 @@ enum { NODES = 2, CORES = 4, NOW = 1000000, JOB = 7, OTHER = 8 };
 market_list_t *job_list, *resv_list;
 time_t last_job_update, last_resv_update;
 void* acct_db_conn;
+bitstr_t* avail_node_bitmap;
 
 static struct {
   job_record_t job, other;
@@ -225,6 +226,8 @@ static int start(void** state) {
   make_nodes();
   world.job = (job_record_t){.job_id = JOB, .job_state = JOB_PENDING, .details = &world.details};
   world.other = (job_record_t){.job_id = OTHER, .job_state = JOB_RUNNING, .end_time = NOW + 100};
+  avail_node_bitmap = bit_alloc(NODES);
+  bit_set_all(avail_node_bitmap);
   job_list = list_create(NULL);
   resv_list = list_create(free_resv);
   list_append(job_list, &world.job);
@@ -236,6 +239,7 @@ static int finish(void** state) {
   (void)state;
   FREE_NULL_LIST(job_list);
   FREE_NULL_LIST(resv_list);
+  FREE_NULL_BITMAP(avail_node_bitmap);
   xfree(world.job.state_desc);
   xfree(world.job.resv_name);
   xfree(world.details.req_nodes);
