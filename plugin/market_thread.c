@@ -103,7 +103,7 @@ static struct counts {
   const job_record_t* jobs[SIZES];
   uint32_t cpus[SIZES], nodes[SIZES];
   size_t count;
-  int64_t left_us;  // for more of them
+  int64_t until_us;  // then no more
 } counts;
 
 static bool is_counted(const job_record_t* job, market_job_t* out) {
@@ -117,16 +117,14 @@ static bool is_counted(const job_record_t* job, market_job_t* out) {
 }
 
 static void count_if_wanted(job_record_t* job, time_t now, market_job_t* out) {
-  bool is_late = counts.left_us <= 0;
-  int64_t since_us;
+  // However long the look at all jobs took, one is counted.
+  bool is_late = clock_us() >= counts.until_us && (counts.count || counted_at == now);
 
   if (!IS_JOB_PENDING(job) || (is_late && !counts.count) ||
       !market_wants_count(job->job_id, note_of(job)) || is_counted(job, out) || is_late)
     return;
-  since_us = clock_us();
   if (!slurm_count(job, &out->counted_cpus, &out->counted_nodes))
     out->counted_cpus = MARKET_UNCOUNTABLE;
-  counts.left_us -= clock_us() - since_us;
   counted_at = now;
   if (counts.count == SIZES) return;
   counts.jobs[counts.count] = job;
@@ -178,7 +176,7 @@ static bool gather_job(job_record_t* job, uint64_t glance, time_t now, market_jo
 
 static void begin_to_count(time_t now) {
   counts.count = 0;
-  counts.left_us = counted_at == now ? 0 : COUNTING_US;
+  counts.until_us = clock_us() + (counted_at == now ? 0 : COUNTING_US);
 }
 
 // The records that the market needs, in the arena.
