@@ -92,9 +92,9 @@ bool Planner::is_with_others(const Job& job) {
 // Slurm could not count it and is to try again, or its time limit has come.
 void Planner::let_rest(Job& job, const market_job_t& seen, Time now) {
   const MarketSettings& settings = site_.exchange_of(job).settings;
-  // There was no time to count it in this pass. One after another comes again, and not all of them in each pass.
+  // While jobs are taken over there is no time to count them. One after another comes again, and not all of them in each pass.
   const bool was_wanted = job.place.count_due && job.place.count_at <= counts_wanted_at_;
-  if (was_wanted && job.agreed.terms.start > now + kSoon)
+  if (was_wanted && site_.pass_number == 0 && job.agreed.terms.start > now + kSoon)
     job.place.count_at = now + kCountSpread / 6 + job.id % kCountSpread;
   const bool is_counted_now = job.place.count_due && job.place.count_at <= now;
   const bool is_planned = job.phase == Phase::kConfirmed && job.place.booked && !job.place.bound &&
