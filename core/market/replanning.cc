@@ -180,12 +180,7 @@ bool has_room_before_place(const Site& site, const Job& job, Time start) {
 // was made.
 void Planner::pull_forward(Time now) {
   const std::uint64_t freed = site_.cluster.bookings().freed();
-  const bool is_between_rounds = to_pull_.empty() && pulled_ == decltype(pulled_){};
-  if (is_between_rounds && freed == pull_freed_ && now < pull_at_) return;
-  if (is_between_rounds) {
-    pull_freed_ = freed;  // what is freed while the round goes on begins another one
-    pull_at_ = now + kRetry;
-  }
+  if (freed == pull_freed_ && now < pull_at_) return;
   if (to_pull_.empty()) {
     for (const Job* job : site_.jobs.confirmed_after(pulled_, kLooksAtOnce))
       to_pull_.emplace_back(job->agreed.terms.start, job->id);
@@ -198,6 +193,8 @@ void Planner::pull_forward(Time now) {
     to_pull_.pop_back();
     if (pulled_ == kNoMoreToPull) {
       pulled_ = {};
+      pull_freed_ = freed;
+      pull_at_ = now + kRetry;
       return;
     }
     const Job* planned = site_.jobs.peek(pulled_.second);
