@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// The thread that has the market make its passes. One file although it is long: what is done under which locks is read in order.
 #include "plugin/market_thread.h"
 
 #include <pthread.h>

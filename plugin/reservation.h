@@ -9,9 +9,8 @@
 #include "plugin/compat/slurm_api.h"
 
 // Creates reservation order->name on order->allocs for [order->start, order->end), instead of one of that name unless it is
-// the same. Cores that are
-// taken then, by a running job or another reservation, are a reason to refuse; nothing is left
-// behind in that case.
+// the same. Cores that are taken then, by a running job or another reservation, are a reason to refuse; nothing is left behind
+// in that case.
 const char* reservation_create(const market_order_t* order, time_t now);
 
 // Moves the end of the reservation.
