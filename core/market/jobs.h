@@ -156,6 +156,7 @@ class JobBook {
     bool runs = false;
   };
 
+  void end_call(Provisional& provisional);
   void wake(Resting& resting);
   void wake_up(std::uint32_t id);
   void settle_down();

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/market/jobs.h"
 
@@ -28,8 +29,8 @@ constexpr Time kLongestCall = 60;
 // The tasks of an array become jobs one after the other, in a pass and after it.
 constexpr std::uint64_t kPassesOfAnArray = 2;
 
-// A user who submits one job after the other has one or two that no pass has seen; these guard
-// against floods, and a submission too many is repeated by sbatch itself.
+// Calls of one user at a time: this guards against floods, and a submission too many is repeated by
+// sbatch itself. Those that have ended do not count, however long the next pass is in coming.
 constexpr std::uint32_t kMostOpen = 128;
 // Places that were set aside for nothing, in a minute: each is lost to others for a tenth of a
 // second.
@@ -52,10 +53,13 @@ void JobBook::keep_provisional(Provisional provisional) {
   provisionals_.emplace(std::move(token), std::move(provisional));
 }
 
+void JobBook::end_call(Provisional& provisional) {
+  if (!std::exchange(provisional.over, true)) --unseen_[provisional.bid.uid].open;
+}
+
 void JobBook::submission_over(std::uint64_t ticket) {
   const auto token = tickets_.find(ticket);
-  if (token == tickets_.end()) return;
-  provisionals_.at(token->second).over = true;
+  if (token != tickets_.end()) end_call(provisionals_.at(token->second));
 }
 
 std::vector<Provisional*> JobBook::components(std::uint64_t ticket) {
@@ -76,14 +80,14 @@ std::vector<Provisional*> JobBook::components(std::uint64_t ticket) {
 
 void JobBook::job_made(const std::string& token) {
   const auto entry = provisionals_.find(token);
-  if (entry != provisionals_.end()) entry->second.over = true;
+  if (entry != provisionals_.end()) end_call(entry->second);
 }
 
 void JobBook::forget_provisional(const std::string& token) {
   const auto entry = provisionals_.find(token);
   if (entry == provisionals_.end()) return;
   tickets_.erase(entry->second.ticket);
-  --unseen_[entry->second.bid.uid].open;
+  end_call(entry->second);
   provisionals_.erase(entry);
 }
 

@@ -44,7 +44,7 @@ struct Provisional {
 
 /// The acceptances of one user without a job so far.
 struct UnseenBids {
-  std::uint32_t open = 0;     ///< now
+  std::uint32_t open = 0;     ///< those of calls that go on
   std::uint32_t dropped = 0;  ///< that became no job since `since`
   Time since = 0;
 };

@@ -65,7 +65,7 @@ static int submit_one(int number, const options_t* options) {
   return rc;
 }
 
-/* As sbatch does, which waits longer: the market takes a user's next bids when it has seen the last ones as jobs. */
+/* As sbatch does, which waits longer: the market does not take many calls of one user at a time. */
 static int submit_until_taken(int number, const options_t* options) {
   int rc;
   while ((rc = submit_one(number, options)) != SLURM_SUCCESS && errno == EAGAIN) usleep(20000);

@@ -220,8 +220,16 @@ TEST_F(Admission, HonestPipelineIsNeverSentAway) {
   }
 }
 
+TEST_F(Admission, HonestBurstBetweenTwoPassesIsServed) {
+  // As many as four clients bring within a second, one call after the other has ended.
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_NE(world.run(Ask{.budget = "1", .limit_min = 1}), 0u) << i;
+  world.step();
+  EXPECT_EQ(world.jobs.size(), 1000u);
+}
+
 TEST_F(Admission, FloodIsToldToTryAgain) {
-  // 128 calls of one user at once are served; the next one waits until some of them are jobs.
+  // 128 calls of one user at once are served; the next one waits until one of them has ended.
   std::vector<Answer> open;
   for (int i = 0; i < 128; ++i) {
     open.push_back(world.submit(Ask{.budget = "1", .limit_min = 1}));
@@ -233,8 +241,10 @@ TEST_F(Admission, FloodIsToldToTryAgain) {
   EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1, .uid = 1}).verdict, MARKET_ACCEPTED)
       << "another user is not concerned";
   world.market().submission_over(open[0].ticket);
-  world.step();
   EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_ACCEPTED);
+  EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_AGAIN);
+  world.market().submission_over(open[0].ticket);  // a second time: nothing more
+  EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1}).verdict, MARKET_AGAIN);
 }
 
 TEST_F(Admission, QuestionsWithoutAnEndAreToldToWait) {
