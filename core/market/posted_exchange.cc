@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "core/market/contract_rows.h"
 #include "core/market/search.h"
@@ -16,6 +16,7 @@ namespace market {
 namespace {
 
 constexpr int kMaxPlacements = 400;  // places tried for one quote
+constexpr double kNotWanted = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -31,45 +32,52 @@ PriceList PostedExchange::price_list(const Request& request, Time now) const {
 // With a sigmoid the start that maximises value(completion) - price is taken. That stays truthful:
 // the prices do not depend on the report, so the report only picks one of the posted pairs, and the
 // true value picks the pair that is truly best for its owner.
+StartTries::Of PostedExchange::starts_wanted(const Request& request, const Wish& wish,
+                                             const PriceList& list) const {
+  const Time first = list.first_start, slot = list.slot;
+  Time from = first, until = request.deadline - request.duration + 1;
+  if (wish.only_start != 0) {
+    from = std::max(from, wish.only_start - slot + 1);
+    until = std::min(until, wish.only_start + slot);
+  }
+  const auto first_at = [&](Time time) {
+    return std::min(static_cast<std::size_t>((std::max(time, first) - first + slot - 1) / slot),
+                    list.credits.size());
+  };
+  const auto score = [this, &request, &wish, &list](std::size_t k) {
+    const auto price = Money::nearest(list.credits[k]);
+    if (!price || (wish.limit && *price > *wish.limit)) return kNotWanted;
+    if (wish.prefer == Prefer::kEarliest) return 0.0;
+    if (wish.prefer == Prefer::kCheapest) return static_cast<double>(price->micro());
+    const Time completion = list.first_start + static_cast<Time>(k) * list.slot + request.duration +
+                            settings.start_slack;
+    const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
+    const double left = value - price->credits();
+    return left < 0 ? kNotWanted : -left;  // worth less than it costs
+  };
+  return {.credits = list.credits,
+          .first = first,
+          .slot = slot,
+          .begin = first_at(from),
+          .end = first_at(until),
+          .score = score,
+          .is_by_price = wish.prefer == Prefer::kCheapest};
+}
+
 Found PostedExchange::find(const Request& request, const Wish& wish, Time now) const {
   Found found;
   const Time slack = settings.start_slack;
   const PriceList list = price_list(request, now);
-  const Time first = std::max(request.earliest, now);
-  const Time last = request.deadline - request.duration;
-  const auto start_of = [&](std::size_t k) {
-    return std::max(first, list.first_start + static_cast<Time>(k) * list.slot);
-  };
   StartSpans fresh;
   StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
   PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
   places.each_closed(request.duration + slack,
                      [&full](Time from, Time until) { full.add(from, until); });
-  StartSpans::Walk closed(full);
-  order_.clear();
-  for (std::size_t k = 0; k < list.credits.size(); ++k) {
-    const Time start = start_of(k);
-    if (start > last) break;
-    if (found.for_sale && closed.contains(start)) continue;
-    if (wish.only_start != 0 && std::abs(start - wish.only_start) >= list.slot) continue;
-    const auto price = Money::nearest(list.credits[k]);
-    if (!price || (wish.limit && *price > *wish.limit)) continue;
-    double score = static_cast<double>(price->micro());
-    if (wish.prefer == Prefer::kEarliest) score = 0;
-    if (wish.prefer == Prefer::kValue) {
-      const Time completion = start + request.duration + slack;
-      const double value = wish.value->value_at(static_cast<double>(completion - wish.bid_made));
-      score = price->credits() - value;
-      if (score > 0) continue;  // worth less than it costs
-    }
-    found.for_sale = true;
-    if (!closed.contains(start)) order_.add(score, static_cast<std::uint32_t>(k));
-  }
-  int tried = 0;
-  while (const auto k = order_.next()) {
-    const Time start = start_of(*k);
+  StartTries tries(starts_wanted(request, wish, list), order_);
+  for (int tried = 0; const auto k = tries.next(full);) {
+    const Time start = list.first_start + static_cast<Time>(*k) * list.slot;
     const Time end = start + request.duration + slack;
-    if (full.contains(start)) continue;
+    found.for_sale = true;
     if (++tried > kMaxPlacements) {
       found.capped = true;
       break;
@@ -80,8 +88,10 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
                             ex_post_at(list, *k, start)};
       break;
     }
-    full.add(start, next_try(site_.cluster.bookings(), places, start, end, tried));
+    const Time open = next_try(site_.cluster.bookings(), places, start, end, tried);
+    full.add(start, std::max(open, start + 1));
   }
+  if (!found.for_sale) found.for_sale = tries.any();
   return found;
 }
 

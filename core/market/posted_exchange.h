@@ -35,6 +35,8 @@ class PostedExchange final : public Exchange {
   void take_from(const Request& request, Time start, Time from) override {
     prices_->release(request, start, from);
   }
+  StartTries::Of starts_wanted(const Request& request, const Wish& wish,
+                               const PriceList& list) const;
   Group place_row(const Draft& draft, const std::string& token, Time now);
   std::optional<Choice> place_by(const Contract& row, const Request& request, bool at_start,
                                  Time now) const;

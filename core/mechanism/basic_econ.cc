@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 namespace market {
 namespace {
@@ -13,6 +12,8 @@ namespace {
 constexpr int kSumBits = 59;
 /// Cost of a slot that cannot be used: more than any sum of others, and two of them fit an integer.
 constexpr std::int64_t kBlocked = std::int64_t{1} << 61;
+/// Of a slot whose units do not all cost the same, or that cannot be used.
+constexpr std::int64_t kNoSecondCost = -1;
 
 /// Power of two that makes `largest` fit kSumBits.
 double scale_for(double largest) {
@@ -157,70 +158,59 @@ std::int64_t BasicEcon::exact_cost(const Row& row, std::size_t slot, double unit
 
 /// In nearly all slots all units of the part cost the same, so that the slot has one price of a
 /// second, whatever part of it is held.
-template <class Put>
-void BasicEcon::price_part(const Part& part, std::size_t from, std::size_t count, double scale,
-                           Put put, std::span<Holding*> holdings) const {
+void BasicEcon::price_seconds(const Part& part, std::size_t from, double scale,
+                              Combine combine) const {
   const Row& row = rows_[part.good];
-  freshen(row, from, from + count);
+  freshen(row, from, from + second_costs_.size());
   const double most_units = part.width * static_cast<double>(slot_seconds_);
-  const double factor = part.factor * scale;
-  const double second_factor = part.width * factor;
+  const double factor = part.width * part.factor * scale;
   const double* room = row.room.data() + from;
   const double* unit_price = row.unit_price.data() + from;
-  std::int64_t* costs[3] = {};
-  std::int64_t seconds[3] = {};
-  for (std::size_t h = 0; h < holdings.size(); ++h) {
-    costs[h] = holdings[h]->costs.data();
-    seconds[h] = holdings[h]->seconds;
-  }
-  const auto price = [&](auto several) {
-    for (std::size_t k = 0; k < count; ++k) {
-      if (most_units <= room[k]) {
-        const std::int64_t second = rounded(unit_price[k] * second_factor);
-        put(costs[0][k], second * seconds[0]);
-        if constexpr (decltype(several)::value) {
-          put(costs[1][k], second * seconds[1]);
-          put(costs[2][k], second * seconds[2]);
-        }
-        continue;
-      }
-      for (std::size_t h = 0; h < holdings.size(); ++h) {
-        const double units = part.width * static_cast<double>(seconds[h]);
-        const std::int64_t cost = exact_cost(row, from + k, units, factor);
-        if (cost == kBlocked) {
-          costs[h][k] = kBlocked;
-        } else {
-          put(costs[h][k], cost);
-        }
-      }
+  for (std::size_t k = 0; k < second_costs_.size(); ++k) {
+    std::int64_t& cost = second_costs_[k];
+    if (cost == kNoSecondCost) continue;
+    const std::int64_t of_part = rounded(unit_price[k] * factor);
+    if (most_units > room[k]) {
+      cost = kNoSecondCost;
+    } else {
+      cost = combine == Combine::kSum ? cost + of_part : std::max(cost, of_part);
     }
-  };
-  if (holdings.size() == 3) {
-    price(std::true_type());
-  } else {
-    price(std::false_type());
   }
 }
 
-/// costs[k] of each holding: price of slot from + k held by all parts together.
+/// Price of a slot held by all parts together, which has no price of a second.
+std::int64_t BasicEcon::cost_of(std::span<const Part> parts, std::size_t slot, std::int64_t seconds,
+                                double scale, Combine combine) const {
+  std::int64_t sum = 0;
+  for (const Part& part : parts) {
+    const Row& row = rows_[part.good];
+    const double factor = part.factor * scale;
+    const bool has_price = part.width * static_cast<double>(slot_seconds_) <= row.room[slot];
+    const std::int64_t cost =
+        has_price ? rounded(row.unit_price[slot] * (part.width * factor)) * seconds
+                  : exact_cost(row, slot, part.width * static_cast<double>(seconds), factor);
+    if (cost == kBlocked) return kBlocked;
+    sum = combine == Combine::kSum ? sum + cost : std::max(sum, cost);
+  }
+  return sum;
+}
+
+/// Prices of the slots from, from + 1, …
 void BasicEcon::price_slots(std::span<const Part> parts, std::size_t from, std::size_t count,
-                            double scale, Combine combine, std::span<Holding*> holdings) const {
-  for (Holding* holding : holdings) holding->costs.resize(count);
-  if (parts.empty()) {
-    for (Holding* holding : holdings) holding->costs.assign(count, 0);
-    return;
+                            double scale, Combine combine) const {
+  second_costs_.assign(count, 0);
+  for (const Part& part : parts) price_seconds(part, from, scale, combine);
+  for (Holding* holding : {&lead_, &full_, &tail_}) holding->costs.resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (second_costs_[k] != kNoSecondCost) continue;
+    for (Holding* holding : {&lead_, &full_, &tail_})
+      holding->costs[k] = cost_of(parts, from + k, holding->seconds, scale, combine);
   }
-  const auto put_first = [](std::int64_t& sum, std::int64_t cost) { sum = cost; };
-  const auto put_more = [](std::int64_t& sum, std::int64_t cost) { sum += cost; };
-  const auto put_most = [](std::int64_t& sum, std::int64_t cost) { sum = std::max(sum, cost); };
-  price_part(parts[0], from, count, scale, put_first, holdings);
-  for (const Part& part : parts.subspan(1)) {
-    if (combine == Combine::kSum) {
-      price_part(part, from, count, scale, put_more, holdings);
-    } else {
-      price_part(part, from, count, scale, put_most, holdings);
-    }
-  }
+}
+
+std::int64_t BasicEcon::cost_in(const Holding& holding, std::size_t slot) const {
+  const std::int64_t second = second_costs_[slot];
+  return second == kNoSecondCost ? holding.costs[slot] : second * holding.seconds;
 }
 
 double BasicEcon::largest_total(std::span<const Part> parts, const Span& span) const {
@@ -269,35 +259,33 @@ std::vector<double> BasicEcon::totals(std::span<const Part> parts, const Span& s
   full_.seconds = full > 0 ? slot_seconds_ : 0;  // a whole slot may cost more than the scale holds
   lead_.seconds = span.lead;
   tail_.seconds = span.tail;
-  Holding* holdings[] = {&full_, &lead_, &tail_};
-  const bool aligned = span.lead == 0 && span.tail == 0;
-  price_slots(parts, from, count + static_cast<std::size_t>(span.slots()) - 1, scale, combine,
-              std::span(holdings).first(aligned ? 1 : 3));
+  price_slots(parts, from, count + static_cast<std::size_t>(span.slots()) - 1, scale, combine);
 
   const std::size_t before = span.lead > 0 ? 1 : 0;
-  const std::int64_t* fulls = full_.costs.data() + before;
-  const std::int64_t* leads = lead_.costs.data();
-  const std::int64_t* tails = tail_.costs.data() + (span.tail > 0 ? before + full : 0);
   const double credits = 1 / scale;
   std::int64_t window = 0;  // sum over the full slots of the present start
   std::size_t usable = 0;   // starts before this one hold a full slot that cannot be used
   const auto enter = [&](std::size_t slot) {
-    if (fulls[slot] < kBlocked) {
-      window += fulls[slot];
+    const std::int64_t cost = cost_in(full_, slot);
+    if (cost < kBlocked) {
+      window += cost;
     } else {
-      usable = slot + 1;
+      usable = slot + 1 - before;
     }
   };
   const auto leave = [&](std::size_t slot) {
-    if (fulls[slot] < kBlocked) window -= fulls[slot];
+    const std::int64_t cost = cost_in(full_, slot);
+    if (cost < kBlocked) window -= cost;
   };
-  for (std::size_t i = 0; i + 1 < full; ++i) enter(i);
+  for (std::size_t i = 0; i + 1 < full; ++i) enter(before + i);
   for (std::size_t k = 0; k < count; ++k) {
-    if (full > 0) enter(k + full - 1);
-    const std::int64_t total = aligned ? window : window + leads[k] + tails[k];
+    if (full > 0) enter(k + before + full - 1);
+    std::int64_t total = window;
+    if (span.lead > 0) total += cost_in(lead_, k);
+    if (span.tail > 0) total += cost_in(tail_, k + before + full);
     result[k] = k < usable || total >= kBlocked ? std::numeric_limits<double>::infinity()
                                                 : static_cast<double>(total) * credits;
-    if (full > 0) leave(k);
+    if (full > 0) leave(k + before);
   }
   return result;
 }

@@ -93,16 +93,17 @@ class BasicEcon {
   void freshen(const Row& row, std::size_t from, std::size_t to) const;
   void refresh(const Row& row, std::size_t index) const;
   /// What a slot costs when it is held for `seconds`, in the integers of a sum; kBlocked when it
-  /// cannot be.
+  /// cannot be. Of slots that have a price of a second nothing is kept here.
   struct Holding {
     std::int64_t seconds = 0;
     std::vector<std::int64_t> costs;
   };
-  template <class Put>
-  void price_part(const Part& part, std::size_t from, std::size_t count, double scale, Put put,
-                  std::span<Holding*> holdings) const;
+  void price_seconds(const Part& part, std::size_t from, double scale, Combine combine) const;
   void price_slots(std::span<const Part> parts, std::size_t from, std::size_t count, double scale,
-                   Combine combine, std::span<Holding*> holdings) const;
+                   Combine combine) const;
+  std::int64_t cost_of(std::span<const Part> parts, std::size_t slot, std::int64_t seconds,
+                       double scale, Combine combine) const;
+  std::int64_t cost_in(const Holding& holding, std::size_t slot) const;
   std::int64_t exact_cost(const Row& row, std::size_t slot, double units, double factor) const;
   double slot_cost(std::span<const Part> parts, std::int64_t slot, std::int64_t seconds,
                    Combine combine) const;
@@ -113,7 +114,9 @@ class BasicEcon {
   std::int64_t slot_seconds_;
   std::size_t offset_ = 0;  ///< index of slot first_ in the rows
   std::vector<Row> rows_;
-  mutable Holding lead_, full_, tail_;  ///< kept between calls to save allocations
+  // Of totals(), kept between calls to save allocations.
+  mutable std::vector<std::int64_t> second_costs_;  ///< by slot; kNoSecondCost where there is none
+  mutable Holding lead_, full_, tail_;
 };
 
 }  // namespace market

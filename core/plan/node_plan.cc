@@ -69,7 +69,7 @@ void NodePlan::add_kind(std::vector<std::uint32_t>& kinds, std::uint32_t node) c
   const bool is_known = std::any_of(kinds.begin(), kinds.end(), [&](std::uint32_t known) {
     const Node& other = nodes_[known];
     return one.cores == other.cores && one.threads_per_core == other.threads_per_core &&
-           one.mem_mb == other.mem_mb;
+           one.mem_mb == other.mem_mb && one.gres == other.gres;
   });
   if (!is_known) kinds.push_back(node);
 }
@@ -238,6 +238,11 @@ std::vector<std::uint32_t> NodePlan::able(const Shape& shape, const std::string&
   std::erase_if(nodes, [&](std::uint32_t i) { return !NodeChoice::holds_task(shape, nodes_[i]); });
   std::sort(nodes.begin(), nodes.end());
   return nodes;
+}
+
+std::span<const std::uint32_t> NodePlan::kinds(const std::string& partition) const {
+  const auto found = partitions_.find(partition);
+  return found == partitions_.end() ? std::span<const std::uint32_t>() : found->second.all_kinds;
 }
 
 std::set<std::uint32_t> NodePlan::threads_per_core(const std::string& partition) const {

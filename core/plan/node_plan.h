@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,9 @@ class NodePlan {
   /// The nodes of `partition` that features and the like let `shape` have, in the order in which they are taken.
   std::vector<std::uint32_t> qualified(const Shape& shape, const std::string& partition) const;
 
+  /// Nodes of `partition`, usable or not, of which each other one has the cores, threads, memory and gres of one of them.
+  std::span<const std::uint32_t> kinds(const std::string& partition) const;
+
   /// The numbers of threads per core that nodes of `partition` have.
   std::set<std::uint32_t> threads_per_core(const std::string& partition) const;
 
@@ -93,7 +97,7 @@ class NodePlan {
   /// Node indices, in the order in which they are taken.
   struct Members {
     std::vector<std::uint32_t> all, usable;
-    /// One of each number of cores, threads and size of memory.
+    /// One of each number of cores and threads, size of memory and gres.
     std::vector<std::uint32_t> all_kinds, usable_kinds;
   };
 

@@ -18,10 +18,11 @@ Tres taken_of(const Shape& shape, const Node& node) {
   return taken;
 }
 
-/// The nodes that the job may get: those it names when they are all it gets.
+/// The nodes that the job may get, or where all of the partition are alike one of them: those it names when they are all it gets.
 std::vector<std::uint32_t> choices(const Shape& shape, const Placement& placement,
                                    const std::string& partition, const NodePlan& plan) {
   std::vector<std::uint32_t> nodes;
+  if (plan.kinds(partition).size() == 1) return {placement.front().node};
   if (shape.req_nodes.size() < placement.size()) return plan.able(shape, partition);
   for (const Seat& seat : placement) nodes.push_back(seat.node);
   return nodes;
