@@ -16,6 +16,7 @@ namespace market {
 namespace {
 
 constexpr int kMaxPlacements = 400;  // places tried for one quote
+constexpr Time kNearStarts = 512;    // that are looked at before all others
 constexpr double kNotWanted = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -64,35 +65,69 @@ StartTries::Of PostedExchange::starts_wanted(const Request& request, const Wish&
           .is_by_price = wish.prefer == Prefer::kCheapest};
 }
 
-Found PostedExchange::find(const Request& request, const Wish& wish, Time now) const {
+// What is wanted most of the starts that are not `full`; those that turn out to be are added.
+Found PostedExchange::try_starts(const Request& request, const Wish& wish, PlaceSearch& places,
+                                 StartSpans& full, Time now) const {
   Found found;
-  const Time slack = settings.start_slack;
+  const Time busy = request.duration + settings.start_slack;
   const PriceList list = price_list(request, now);
-  StartSpans fresh;
-  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
-  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
-  places.each_closed(request.duration + slack,
-                     [&full](Time from, Time until) { full.add(from, until); });
   StartTries tries(starts_wanted(request, wish, list), order_);
   for (int tried = 0; const auto k = tries.next(full);) {
     const Time start = list.first_start + static_cast<Time>(*k) * list.slot;
-    const Time end = start + request.duration + slack;
     found.for_sale = true;
     if (++tried > kMaxPlacements) {
       found.capped = true;
       break;
     }
-    auto placement = places.at(start, end);
+    auto placement = places.at(start, start + busy);
     if (placement) {
       found.choice = Choice{start, *Money::nearest(list.credits[*k]), std::move(*placement),
                             ex_post_at(list, *k, start)};
       break;
     }
-    const Time open = next_try(site_.cluster.bookings(), places, start, end, tried);
+    const Time open = next_try(site_.cluster.bookings(), places, start, start + busy, tried);
     full.add(start, std::max(open, start + 1));
   }
   if (!found.for_sale) found.for_sale = tries.any();
   return found;
+}
+
+std::optional<Money> PostedExchange::least_price(const Request& request) const {
+  constexpr double kRounding = 1e-12;  // so that no start is the same money and costs less
+  const auto least = prices_->least_price(request);
+  if (!least) return std::nullopt;
+  const double factor = settings.rate_of(request.partition) * qos_factor(request.qos);
+  return Money::nearest(*least * factor * (1 - kRounding));
+}
+
+// The first open start at the least price that there can be, where it is not far: no later one is
+// better, and most weeks have such starts behind what is sold.
+std::optional<Found> PostedExchange::find_near(const Request& request, const Wish& wish,
+                                               PlaceSearch& places, StartSpans& full,
+                                               Time now) const {
+  if (wish.prefer != Prefer::kCheapest || wish.only_start != 0) return std::nullopt;
+  const auto least = least_price(request);
+  if (!least) return std::nullopt;
+  const Time first = std::max(request.earliest, now);
+  Request near = request;
+  near.deadline =
+      std::max(first, full.end_of(first)) + kNearStarts * settings.slot + request.duration;
+  if (near.deadline >= request.deadline) return std::nullopt;
+  Wish at_least = wish;
+  at_least.limit = std::min(wish.limit.value_or(*least), *least);
+  Found found = try_starts(near, at_least, places, full, now);
+  if (!found.choice && !found.capped) return std::nullopt;
+  return found;
+}
+
+Found PostedExchange::find(const Request& request, const Wish& wish, Time now) const {
+  StartSpans fresh;
+  StartSpans& full = wish.full == nullptr ? fresh : *wish.full;
+  PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
+  places.each_closed(request.duration + settings.start_slack,
+                     [&full](Time from, Time until) { full.add(from, until); });
+  if (auto found = find_near(request, wish, places, full, now)) return *std::move(found);
+  return try_starts(request, wish, places, full, now);
 }
 
 // The same choice for one more of the same bid, when it is still the best: what is sold makes no

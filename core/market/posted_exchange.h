@@ -7,6 +7,8 @@
 
 namespace market {
 
+class PlaceSearch;
+
 class PostedExchange final : public Exchange {
  public:
   PostedExchange(Site& site, MarketSettings of, std::unique_ptr<PostedPrice> prices)
@@ -37,6 +39,11 @@ class PostedExchange final : public Exchange {
   }
   StartTries::Of starts_wanted(const Request& request, const Wish& wish,
                                const PriceList& list) const;
+  std::optional<Money> least_price(const Request& request) const;
+  Found try_starts(const Request& request, const Wish& wish, PlaceSearch& places, StartSpans& full,
+                   Time now) const;
+  std::optional<Found> find_near(const Request& request, const Wish& wish, PlaceSearch& places,
+                                 StartSpans& full, Time now) const;
   Group place_row(const Draft& draft, const std::string& token, Time now);
   std::optional<Choice> place_by(const Contract& row, const Request& request, bool at_start,
                                  Time now) const;

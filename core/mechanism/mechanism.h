@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,10 @@ class PostedPrice : public Mechanism {
  public:
   /// Prices of the starts from max(request.earliest, now) to request.deadline − request.duration.
   virtual PriceList prices(const Request& request, Time now) const = 0;
+  /// Credits: no start of `request` costs less, whatever its window. Nothing where that is not known without its prices.
+  virtual std::optional<double> least_price(const Request& /*request*/) const {
+    return std::nullopt;
+  }
   /// The façade accepted a bid for `request` with this start: its amounts are sold in those slots.
   virtual void promise(const Request& request, Time start) = 0;
   /// Takes back what is left from `from` on of a promise made for `start`.

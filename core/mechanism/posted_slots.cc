@@ -281,6 +281,17 @@ PriceList PostedSlots::prices(const Request& request, Time now) const {
   return list;
 }
 
+/// With the lowest price of a unit in each second.
+std::optional<double> PostedSlots::least_price(const Request& request) const {
+  double sum = 0, most = 0;
+  for (const BasicEcon::Part& part : parts(request.demand.tres)) {
+    sum += part.width * part.factor;
+    most = std::max(most, part.width * part.factor);
+  }
+  const double second = config_.billing_rule == BillingRule::kSum ? sum : most;
+  return second * bounds_.floor * static_cast<double>(request.duration);
+}
+
 /// No bid is longer than the horizon; of a run that somebody made longer no more than twice the
 /// horizon counts, and nothing that starts later than that, whatever the time limit says.
 Time PostedSlots::sold_until(const Request& request, Time start) const {

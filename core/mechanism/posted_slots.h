@@ -25,6 +25,7 @@ class PostedSlots : public PostedPrice {
   void update(const Capacity& capacity, Time now) override;
   void prepare() override { econ_.prepare(); }
   PriceList prices(const Request& request, Time now) const override;
+  std::optional<double> least_price(const Request& request) const override;
   void promise(const Request& request, Time start) override;
   void release(const Request& request, Time start, Time from) override;
 
