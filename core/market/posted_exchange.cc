@@ -65,14 +65,14 @@ StartTries::Of PostedExchange::starts_wanted(const Request& request, const Wish&
           .is_by_price = wish.prefer == Prefer::kCheapest};
 }
 
-// What is wanted most of the starts that are not `full`; those that turn out to be are added.
+// What is wanted most of the starts that are not `full`; those that turn out to be are added. `tried`: so many by now.
 Found PostedExchange::try_starts(const Request& request, const Wish& wish, PlaceSearch& places,
-                                 StartSpans& full, Time now) const {
+                                 StartSpans& full, int& tried, Time now) const {
   Found found;
   const Time busy = request.duration + settings.start_slack;
   const PriceList list = price_list(request, now);
   StartTries tries(starts_wanted(request, wish, list), order_);
-  for (int tried = 0; const auto k = tries.next(full);) {
+  while (const auto k = tries.next(full)) {
     const Time start = list.first_start + static_cast<Time>(*k) * list.slot;
     found.for_sale = true;
     if (++tried > kMaxPlacements) {
@@ -93,7 +93,7 @@ Found PostedExchange::try_starts(const Request& request, const Wish& wish, Place
 }
 
 std::optional<Money> PostedExchange::least_price(const Request& request) const {
-  constexpr double kRounding = 1e-12;  // so that no start is the same money and costs less
+  constexpr double kRounding = 1e-12;  // of this; that of a price list is greater for long jobs
   const auto least = prices_->least_price(request);
   if (!least) return std::nullopt;
   const double factor = settings.rate_of(request.partition) * qos_factor(request.qos);
@@ -103,19 +103,20 @@ std::optional<Money> PostedExchange::least_price(const Request& request) const {
 // The first open start at the least price that there can be, where it is not far: no later one is
 // better, and most weeks have such starts behind what is sold.
 std::optional<Found> PostedExchange::find_near(const Request& request, const Wish& wish,
-                                               PlaceSearch& places, StartSpans& full,
+                                               PlaceSearch& places, StartSpans& full, int& tried,
                                                Time now) const {
   if (wish.prefer != Prefer::kCheapest || wish.only_start != 0) return std::nullopt;
   const auto least = least_price(request);
-  if (!least) return std::nullopt;
+  if (!least || (wish.limit && *wish.limit < *least)) return std::nullopt;
   const Time first = std::max(request.earliest, now);
+  const Time open = std::max(first, full.end_of(first));
+  const Time reach = kNearStarts * settings.slot + request.duration;
+  if (open >= request.deadline - reach) return std::nullopt;  // and it may be for ever
   Request near = request;
-  near.deadline =
-      std::max(first, full.end_of(first)) + kNearStarts * settings.slot + request.duration;
-  if (near.deadline >= request.deadline) return std::nullopt;
+  near.deadline = open + reach;
   Wish at_least = wish;
-  at_least.limit = std::min(wish.limit.value_or(*least), *least);
-  Found found = try_starts(near, at_least, places, full, now);
+  at_least.limit = least;
+  Found found = try_starts(near, at_least, places, full, tried, now);
   if (!found.choice && !found.capped) return std::nullopt;
   return found;
 }
@@ -126,8 +127,9 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
   PlaceSearch places(site_.cluster.plan(), request.demand.shape, request.partition, wish.ignore);
   places.each_closed(request.duration + settings.start_slack,
                      [&full](Time from, Time until) { full.add(from, until); });
-  if (auto found = find_near(request, wish, places, full, now)) return *std::move(found);
-  return try_starts(request, wish, places, full, now);
+  int tried = 0;
+  if (auto found = find_near(request, wish, places, full, tried, now)) return *std::move(found);
+  return try_starts(request, wish, places, full, tried, now);
 }
 
 // The same choice for one more of the same bid, when it is still the best: what is sold makes no

@@ -41,9 +41,9 @@ class PostedExchange final : public Exchange {
                                const PriceList& list) const;
   std::optional<Money> least_price(const Request& request) const;
   Found try_starts(const Request& request, const Wish& wish, PlaceSearch& places, StartSpans& full,
-                   Time now) const;
+                   int& tried, Time now) const;
   std::optional<Found> find_near(const Request& request, const Wish& wish, PlaceSearch& places,
-                                 StartSpans& full, Time now) const;
+                                 StartSpans& full, int& tried, Time now) const;
   Group place_row(const Draft& draft, const std::string& token, Time now);
   std::optional<Choice> place_by(const Contract& row, const Request& request, bool at_start,
                                  Time now) const;

@@ -114,7 +114,7 @@ std::optional<std::string> JobBook::too_many_unseen(std::uint32_t uid, Time now)
   if (entry == unseen_.end()) return std::nullopt;
   const UnseenBids& unseen = entry->second;
   if (unseen.open >= kMostOpen) {
-    return fmt::format("{} bids of yours are not jobs yet: try again", unseen.open);
+    return fmt::format("{} submissions of yours are at work: try again", unseen.open);
   }
   const Time wait = unseen.since + kDroppedFor - now;
   if (unseen.dropped >= kMostDropped && wait > 0) {

@@ -42,7 +42,7 @@ struct Provisional {
   std::vector<Task> tasks;
 };
 
-/// The acceptances of one user without a job so far.
+/// The acceptances of one user without a job so far, in so far as they are limited.
 struct UnseenBids {
   std::uint32_t open = 0;     ///< those of calls that go on
   std::uint32_t dropped = 0;  ///< that became no job since `since`

@@ -115,6 +115,7 @@ void BasicEcon::refresh(const Row& row, std::size_t index) const {
   row.paid[index] = row.curves.paid(curve, std::min(level, row.curves.limit(curve)));
   if (level >= row.curves.limit(curve)) {
     row.room[index] = -1;
+    row.unit_price[index] = 0;  // one that was dear once may fit no integer of a sum
     return;
   }
   const PriceCurves::Piece& next = row.curves.piece(curve, std::floor(level) + 1);

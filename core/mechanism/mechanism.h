@@ -88,7 +88,7 @@ class PostedPrice : public Mechanism {
  public:
   /// Prices of the starts from max(request.earliest, now) to request.deadline − request.duration.
   virtual PriceList prices(const Request& request, Time now) const = 0;
-  /// Credits: no start of `request` costs less, whatever its window. Nothing where that is not known without its prices.
+  /// Credits: but for rounding no start of `request` costs less. Nothing where that is not known without its prices.
   virtual std::optional<double> least_price(const Request& /*request*/) const {
     return std::nullopt;
   }

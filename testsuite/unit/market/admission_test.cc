@@ -222,8 +222,7 @@ TEST_F(Admission, HonestPipelineIsNeverSentAway) {
 
 TEST_F(Admission, HonestBurstBetweenTwoPassesIsServed) {
   // As many as four clients bring within a second, one call after the other has ended.
-  for (int i = 0; i < 1000; ++i)
-    ASSERT_NE(world.run(Ask{.budget = "1", .limit_min = 1}), 0u) << i;
+  for (int i = 0; i < 1000; ++i) ASSERT_NE(world.run(Ask{.budget = "1", .limit_min = 1}), 0u) << i;
   world.step();
   EXPECT_EQ(world.jobs.size(), 1000u);
 }
@@ -237,7 +236,7 @@ TEST_F(Admission, FloodIsToldToTryAgain) {
   }
   const Answer again = world.submit(Ask{.budget = "1", .limit_min = 1});
   EXPECT_EQ(again.verdict, MARKET_AGAIN);
-  EXPECT_THAT(again.text, HasSubstr("market: 128 bids of yours are not jobs yet: try again"));
+  EXPECT_THAT(again.text, HasSubstr("market: 128 submissions of yours are at work: try again"));
   EXPECT_EQ(world.submit(Ask{.budget = "1", .limit_min = 1, .uid = 1}).verdict, MARKET_ACCEPTED)
       << "another user is not concerned";
   world.market().submission_over(open[0].ticket);
