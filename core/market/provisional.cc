@@ -32,8 +32,7 @@ constexpr std::uint64_t kPassesOfAnArray = 2;
 // Calls of one user at a time: this guards against floods, and a submission too many is repeated by
 // sbatch itself. Those that have ended do not count, however long the next pass is in coming.
 constexpr std::uint32_t kMostOpen = 128;
-// Places that were set aside for nothing, in a minute: each is lost to others for a tenth of a
-// second.
+// Places that were set aside for nothing, in a minute: each is lost to others until the next pass.
 constexpr std::uint32_t kMostDropped = 60;
 constexpr Time kDroppedFor = 60;
 

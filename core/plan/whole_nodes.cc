@@ -18,7 +18,8 @@ Tres taken_of(const Shape& shape, const Node& node) {
   return taken;
 }
 
-/// The nodes that the job may get, or where all of the partition are alike one of them: those it names when they are all it gets.
+/// The nodes that the job may get: those it names when they are all it gets. Of a partition of nodes
+/// that are alike one stands for all.
 std::vector<std::uint32_t> choices(const Shape& shape, const Placement& placement,
                                    const std::string& partition, const NodePlan& plan) {
   std::vector<std::uint32_t> nodes;
