@@ -313,6 +313,7 @@ void Market::forget_untraded(Time now) {
 
 void Market::rest(Time now) {
   site_.has_config = site_.books_usable = false;
+  settlement_.forget_unheard();
   forget_untraded(now);
 }
 

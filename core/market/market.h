@@ -109,7 +109,7 @@ class Market {
     return planner_.pass(jobs, job_count, resv_names, resv_count, now);
   }
   /// Without books or cluster nothing is decided; what was promised keeps its reservations in Slurm.
-  bool may_decide() const { return planner_.may_decide(); }
+  bool may_decide() const { return site_.may_decide(); }
   /// Whether the first pass could come now, and take_over() before it.
   bool takes_over() const { return planner_.takes_over(); }
   const std::vector<market_order_t>& take_over(const market_job_t* jobs, std::size_t job_count,

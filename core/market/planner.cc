@@ -42,7 +42,8 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   const auto began = std::chrono::steady_clock::now();
   site_.orders.clear();
   awards_given_ = 0;
-  if (!may_decide()) return site_.orders.list();
+  if (!site_.may_decide()) return site_.orders.list();
+  settlement_.hear_ends();
   site_.in_pass = true;
   ++site_.pass_number;
   site_.jobs.begin_pass();
@@ -315,11 +316,7 @@ void Planner::see_running(Job& job, const market_job_t& seen, Time now) {
     job.place.from_block = false;
     job.auction.set(&AuctionTurn::sent_back, false);
     job.auction.set(&AuctionTurn::room_since, 0);
-    if (job.phase == Phase::kWaiting && job.agreed.bid.pot.empty()) {
-      site_.log(LogLevel::kInfo,
-                fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
-      job.run.edit().unbilled = true;
-    }
+    if (job.phase == Phase::kWaiting && job.agreed.bid.pot.empty()) run_unbilled(site_, job);
     const bool is_earlier = job.place.booked && job.agreed.terms.start > seen.start;
     if (site_.trades(job.agreed.bid.request.partition)) {
       if (is_earlier)  // sold from its true start on

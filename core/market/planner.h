@@ -22,10 +22,7 @@ class Planner {
   const std::vector<market_order_t>& pass(const market_job_t* jobs, std::size_t job_count,
                                           const char* const* resv_names, std::size_t resv_count,
                                           Time now);
-  bool may_decide() const {
-    return site_.has_config && site_.accounts.liens_read() && site_.cluster.is_known();
-  }
-  bool takes_over() const { return may_decide() && site_.pass_number == 0; }
+  bool takes_over() const { return site_.may_decide() && site_.pass_number == 0; }
   /// Before the first pass(), which takes long after a restart: takes over what was promised to some of the jobs, each told
   /// once, records that stand for tasks of arrays before all others. As pass(), but of plans, sales and jobs that are gone
   /// nothing is decided; what nothing is due of rests, and of all others the first pass() is told again.

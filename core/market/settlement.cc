@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/ledger/records.h"
 #include "core/market/average_shares.h"
@@ -154,11 +155,26 @@ const char* state_name(int state) {
   }
 }
 
+void run_unbilled(const Site& site, Job& job) {
+  site.log(LogLevel::kInfo,
+           fmt::format("job {} was started while its bid waited: it runs unbilled", job.id));
+  job.run.edit().unbilled = true;
+}
+
 std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now) {
+  if (!site_.may_decide()) {
+    if (site_.has_note(or_empty(job.note))) unheard_.emplace_back(job, now);
+    return std::nullopt;
+  }
+  hear_ends();
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
   std::string bill = wanted_bill(or_empty(job.partition), *note);
   return EndTexts{std::move(*note), std::move(bill), site_.arrays.lower_limit(job)};
+}
+
+void Settlement::hear_ends() {
+  for (const UnheardEnd& end : std::exchange(unheard_, {})) (void)end_run(end.job(), end.told_at());
 }
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. Bids in auctions are sealed, and
@@ -383,16 +399,23 @@ bool is_taken_back(const Job& job, const market_job_t& ended, const Bill& bill) 
          bill.elapsed < job.agreed.bid.request.duration;
 }
 
+// And ended before a pass saw it run.
+bool ran_while_waiting(const Job& job, const market_job_t& ended) {
+  return job.phase == Phase::kWaiting && job.agreed.bid.pot.empty() && ended.start > 0 &&
+         ended.end > ended.start;
+}
+
 }  // namespace
 
 void Settlement::settle(Job& job, const market_job_t& told, Time now) {
   const market_job_t ended = as_used(job, told, now);
+  if (ran_while_waiting(job, ended)) run_unbilled(site_, job);
   if (site_.observes) guess_would_start(job, ended);
   if (ended.start > 0 && job.phase != Phase::kWaiting) keep_size(site_, job, ended);
   Bill bill = bill_of(job, ended, now);
   count_purchase(job, ended, bill, now);
   if (is_taken_back(job, ended, bill)) site_.slips.note(job, ended.end != 0 ? ended.end : now);
-  if (job.phase != Phase::kWaiting && !bill.is_void) {
+  if ((job.phase != Phase::kWaiting || job.run->unbilled) && !bill.is_void) {
     post_bill(job, ended, bill, now);
   } else {
     const std::string rest = bill.rest ? ", " + rest_text(*bill.rest, now) : "";

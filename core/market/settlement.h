@@ -2,6 +2,7 @@
 // The end of a run becomes money, once.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "core/market/answer.h"
 #include "core/market/site.h"
+#include "core/market/unheard_ends.h"
 
 namespace market {
 
@@ -20,13 +22,21 @@ std::vector<ledger::Payee> pots_that_pay(const Site& site, const Job& job, const
 /// How a run ended, as sacct writes it.
 const char* state_name(int state);
 
+/// The job was started while its bid waited: nothing is owed for the run.
+void run_unbilled(const Site& site, Job& job);
+
 class Settlement {
  public:
   Settlement(Site& site, Confirmation& confirmation) : site_(site), confirmation_(confirmation) {}
 
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
-  /// Nothing when the job is not the market's.
+  /// Nothing when the job is not the market's, or cannot be billed yet: see hear_ends().
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
+  /// Bills the runs whose ends were told too early, where there are any. Of those that Slurm still knows the next pass
+  /// writes the notes.
+  void hear_ends();
+  /// They are nobody's any more.
+  void forget_unheard() { unheard_.clear(); }
   void see_ended(const market_job_t& ended, Time now);
   void settle(Job& job, const market_job_t& ended, Time now);
   void judge_preemptions(const market_job_t* jobs, std::size_t count, Time now);
@@ -62,6 +72,7 @@ class Settlement {
   Confirmation& confirmation_;
   std::vector<Preemptor> preemptors_;  // told for the coming pass
   bool wants_preemptors_ = false;
+  std::deque<UnheardEnd> unheard_;  // in the order in which they were told
 };
 
 }  // namespace market

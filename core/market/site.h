@@ -81,6 +81,8 @@ struct Site {
 
   /// Before the first pass nobody knows what runs and what was promised before a restart.
   bool ready() const { return has_config && books_usable && cluster.is_known() && pass_number > 0; }
+  /// Settings, books and nodes have been read: what was agreed before a start can be told from its notes.
+  bool may_decide() const { return has_config && accounts.liens_read() && cluster.is_known(); }
   /// Not ready, and nothing has failed: it will be in a moment.
   bool is_starting() const {
     return !ready() && health.config_error.empty() && health.ledger_error.empty();

@@ -48,6 +48,7 @@ void World::restart_market() {
   market_ = std::make_unique<LockedMarket>(
       folder_ + "/market.conf", "cluster",
       [this](LogLevel, const std::string& line) { log.push_back(line); });
+  if (before_books) std::exchange(before_books, nullptr)();
   sync();
   tell_cluster();
   run_pass();

@@ -184,6 +184,7 @@ class World {
   std::size_t records_spared = 0;  ///< that no pass was told
   bool takes_over = true;          ///< a few jobs at a time before the first pass after a start
   std::function<void()> between_parts;  ///< called after each of these
+  std::function<void()> before_books;   ///< called after a start, before the books are read
   bool associations = false;            ///< enforced by Slurm; tell_cluster() makes it known
   market_partition_rules_t rules{};
   bool preempts_by_qos = false, takes_ranks = false;
