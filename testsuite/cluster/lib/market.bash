@@ -131,7 +131,14 @@ books_balance() {
   smarket check >/dev/null || { smarket check >&2 && return 1; }
 }
 
-no_liens() { [[ $(ledger "select count(*) from segment where status = 'open'") -eq 0 ]]; }
+# Books that do not answer have no known number of them.
+no_liens() { [[ $(ledger "select count(*) from segment where status = 'open'") == 0 ]]; }
+
+# The market has found its books again, and has nothing left to write into them.
+all_written() {
+  smarket check --json 2>/dev/null |
+    jq -e '.findings[] | select(.part == "market").detail | contains("; 0 entries to write")' >/dev/null
+}
 
 # After every file: the controller is alive, all liens are gone (those of jobs that a restart forgot take a minute), the
 # books balance.
