@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/market/contract_rows.h"
@@ -16,8 +17,13 @@ namespace market {
 namespace {
 
 constexpr int kMaxPlacements = 400;  // places tried for one quote
-constexpr Time kNearStarts = 512;    // that are looked at before all others
+constexpr Time kNearStarts = 512;    // that are looked at before all others, and then twice as many
 constexpr double kNotWanted = std::numeric_limits<double>::infinity();
+
+bool is_sold_out(const PriceList& list) {
+  return std::all_of(list.credits.begin(), list.credits.end(),
+                     [](double credits) { return std::isinf(credits); });
+}
 
 }  // namespace
 
@@ -66,11 +72,10 @@ StartTries::Of PostedExchange::starts_wanted(const Request& request, const Wish&
 }
 
 // What is wanted most of the starts that are not `full`; those that turn out to be are added. `tried`: so many by now.
-Found PostedExchange::try_starts(const Request& request, const Wish& wish, PlaceSearch& places,
-                                 StartSpans& full, int& tried, Time now) const {
+Found PostedExchange::try_starts(const Request& request, const Wish& wish, const PriceList& list,
+                                 PlaceSearch& places, StartSpans& full, int& tried) const {
   Found found;
   const Time busy = request.duration + settings.start_slack;
-  const PriceList list = price_list(request, now);
   StartTries tries(starts_wanted(request, wish, list), order_);
   while (const auto k = tries.next(full)) {
     const Time start = list.first_start + static_cast<Time>(*k) * list.slot;
@@ -100,25 +105,31 @@ std::optional<Money> PostedExchange::least_price(const Request& request) const {
   return Money::nearest(*least * factor * (1 - kRounding));
 }
 
-// The first open start at the least price that there can be, where it is not far: no later one is
-// better, and most weeks have such starts behind what is sold.
+// The first open start at the least price that there can be, where it is not far behind what is sold: no later one is better,
+// and most weeks have such starts.
 std::optional<Found> PostedExchange::find_near(const Request& request, const Wish& wish,
                                                PlaceSearch& places, StartSpans& full, int& tried,
                                                Time now) const {
   if (wish.prefer != Prefer::kCheapest || wish.only_start != 0) return std::nullopt;
   const auto least = least_price(request);
   if (!least || (wish.limit && *wish.limit < *least)) return std::nullopt;
-  const Time first = std::max(request.earliest, now);
-  const Time open = std::max(first, full.end_of(first));
-  const Time reach = kNearStarts * settings.slot + request.duration;
-  if (open >= request.deadline - reach) return std::nullopt;  // and it may be for ever
-  Request near = request;
-  near.deadline = open + reach;
   Wish at_least = wish;
   at_least.limit = least;
-  Found found = try_starts(near, at_least, places, full, tried, now);
-  if (!found.choice && !found.capped) return std::nullopt;
-  return found;
+  const Time first = std::max(request.earliest, now), slot = settings.slot;
+  Request near = request;
+  near.earliest = first;
+  for (Time reach = kNearStarts * slot;; near.earliest += reach, reach *= 2) {
+    const Time open = std::max(near.earliest, full.end_of(near.earliest));
+    if (open >= request.deadline - request.duration - reach)
+      return std::nullopt;  // and it may be for ever
+    near.earliest = first + (open - first + slot - 1) / slot * slot;
+    near.deadline = near.earliest + reach + request.duration;
+    const PriceList list = price_list(near, now);
+    if (is_sold_out(list)) continue;
+    Found found = try_starts(near, at_least, list, places, full, tried);
+    if (found.choice || found.capped) return found;
+    return std::nullopt;  // dearer, or without a place
+  }
 }
 
 Found PostedExchange::find(const Request& request, const Wish& wish, Time now) const {
@@ -129,7 +140,7 @@ Found PostedExchange::find(const Request& request, const Wish& wish, Time now) c
                      [&full](Time from, Time until) { full.add(from, until); });
   int tried = 0;
   if (auto found = find_near(request, wish, places, full, tried, now)) return *std::move(found);
-  return try_starts(request, wish, places, full, tried, now);
+  return try_starts(request, wish, price_list(request, now), places, full, tried);
 }
 
 // The same choice for one more of the same bid, when it is still the best: what is sold makes no

@@ -40,8 +40,8 @@ class PostedExchange final : public Exchange {
   StartTries::Of starts_wanted(const Request& request, const Wish& wish,
                                const PriceList& list) const;
   std::optional<Money> least_price(const Request& request) const;
-  Found try_starts(const Request& request, const Wish& wish, PlaceSearch& places, StartSpans& full,
-                   int& tried, Time now) const;
+  Found try_starts(const Request& request, const Wish& wish, const PriceList& list,
+                   PlaceSearch& places, StartSpans& full, int& tried) const;
   std::optional<Found> find_near(const Request& request, const Wish& wish, PlaceSearch& places,
                                  StartSpans& full, int& tried, Time now) const;
   Group place_row(const Draft& draft, const std::string& token, Time now);

@@ -372,16 +372,16 @@ std::string format_time_with_offset(std::int64_t time) {
 }
 
 std::string format_time_short(std::int64_t time, std::int64_t now) {
+  constexpr std::int64_t kNoon = 12;
   const std::tm when = local(time);
   const auto same_day = [&when](const std::tm& day) {
     return day.tm_year == when.tm_year && day.tm_yday == when.tm_yday;
   };
   const std::tm today = local(now);
-  std::tm noon_tomorrow = today;
-  noon_tomorrow.tm_mday += 1;
-  noon_tomorrow.tm_hour = 12;
-  noon_tomorrow.tm_isdst = -1;
-  std::mktime(&noon_tomorrow);
+  // Whatever is done to the clock in between, by an hour or two. mktime() would look for another time zone first.
+  const std::int64_t since_noon =
+      (today.tm_hour - kNoon) * kHour + today.tm_min * 60 + today.tm_sec;
+  const std::tm noon_tomorrow = local(now - since_noon + 24 * kHour);
   std::string clock = fmt::format("{:02}:{:02}", when.tm_hour, when.tm_min);
   if (when.tm_sec != 0) clock += fmt::format(":{:02}", when.tm_sec);
   if (same_day(today)) return clock;

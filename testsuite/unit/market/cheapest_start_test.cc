@@ -115,5 +115,82 @@ TEST_P(CheapestStart, IsThatOfTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(Prices, CheapestStart,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("0", "0.05")));
 
+/// All hours cost the same, so the first start is the cheapest. Nothing starts.
+struct Flat : World {
+  Flat()
+      : World(
+            "mechanism = \"era\"; prices = { floor = \"1\"; cap = \"1\"; };\n"
+            "planning = { slot = \"10:00\"; horizon = \"30-0\"; };\n") {
+    scheduler = Scheduler::kNone;
+    (void)books().deposit("physics", *Money::parse("1000000"), "", now);
+    sync();
+  }
+  /// Of two hours for `cpus` on one node, as it is found by the time alone.
+  Time first_start(int cpus) {
+    const json answer = json::parse(query(fmt::format(
+        R"({{"verb":"quote","account":"physics","size":{{"tasks":{0},"min_cpus":{0},"min_nodes":1,"max_nodes":1}},"time_limit_s":7200}})",
+        cpus)));
+    EXPECT_TRUE(answer.value("ok", false)) << answer.dump();
+    return answer["rows"].front()["start"].get<Time>();
+  }
+  /// That of a bid for the same.
+  Time start_of_bid(std::uint32_t cpus) {
+    Ask ask;
+    ask.budget = "100";
+    ask.cpus = cpus;
+    ask.min_nodes = ask.max_nodes = 1;
+    ask.limit_min = 120;
+    const std::uint32_t id = run(ask);
+    EXPECT_NE(id, 0U);
+    step();
+    sync();
+    ledger::SegmentFilter open;
+    open.open_too = true;
+    const auto segments = books().segments(open);
+    for (const ledger::Segment& one : *segments)
+      if (one.key.job_id == id) return one.planned_start;
+    return 0;
+  }
+};
+
+TEST(FirstOfEqualStarts, IsFoundBehindWhatIsSold) {
+  for (const Time hours : {1, 50, 100, 300, 650}) {
+    for (const Time later : {0, 130}) {
+      SCOPED_TRACE(fmt::format("{} hours, {} s later", hours, later));
+      Flat world;
+      ASSERT_NE(world.bid("100000", 16, static_cast<std::uint32_t>(hours * 60), 0), 0U);
+      world.step();
+      world.now += later;
+      const Time first = world.first_start(1);
+      EXPECT_GE(first, kStart + hours * kHour);
+      EXPECT_LT(first, kStart + hours * kHour + 1800);
+      EXPECT_EQ(world.start_of_bid(1), first);
+    }
+  }
+}
+
+// Of each node one core is: there is room for what is asked for, but no place.
+TEST(FirstOfEqualStarts, IsFoundBehindWhatHasNoPlace) {
+  for (const Time hours : {1, 50, 100, 300}) {
+    for (const Time later : {0, 130}) {
+      SCOPED_TRACE(fmt::format("{} hours, {} s later", hours, later));
+      Flat world;
+      for (const std::string& node : world.node_names) {
+        Ask ask;
+        ask.budget = "100000";
+        ask.limit_min = static_cast<std::uint32_t>(hours * 60);
+        ask.required = node;
+        ASSERT_NE(world.run(ask), 0U);
+      }
+      world.step();
+      world.now += later;
+      const Time first = world.first_start(4);
+      EXPECT_GE(first, kStart + hours * kHour);
+      EXPECT_EQ((first - world.now) % 600, 0);
+      EXPECT_EQ(world.start_of_bid(4), first);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace market::testing
