@@ -15,6 +15,15 @@ using ::testing::HasSubstr;
 /// When an end is told after the start.
 enum class Told { kBeforeBooks, kAfterTheFirstPass };
 
+constexpr char kOneCredit[] = "mechanism = \"era\";\nprices = { floor = \"1\"; cap = \"1\"; };\n";
+
+struct Rich : World {
+  explicit Rich(const std::string& settings) : World(settings) {
+    EXPECT_TRUE(books().deposit("physics", *Money::parse("1000"), "", kStart));
+    sync();
+  }
+};
+
 std::string bills_of(World& world) {
   std::string text;
   const auto segments = world.books().segments(ledger::SegmentFilter{});
@@ -27,9 +36,7 @@ std::string bills_of(World& world) {
 
 /// What the books hold of a job that runs for half an hour, when slurmctld is killed and the run ends as `state` says.
 std::string bills(const std::string& settings, int state, Told told) {
-  World world(settings);
-  EXPECT_TRUE(world.books().deposit("physics", *Money::parse("1000"), "", kStart));
-  world.sync();
+  Rich world(settings);
   const std::uint32_t id = world.bid("50", 2, 60, 7200);
   world.advance(kStart + 1800);
   EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
@@ -68,9 +75,7 @@ TEST(UnheardEnds, AreBilledAsThoseToldLater) {
 
 /// Of a run that was sent back and ran again, both times without a word to the books.
 std::string bills_of_two_runs(const std::string& settings, Told told) {
-  World world(settings);
-  EXPECT_TRUE(world.books().deposit("physics", *Money::parse("1000"), "", kStart));
-  world.sync();
+  Rich world(settings);
   const std::uint32_t id = world.bid("50", 1, 60, 7200);
   world.advance(kStart + 600);
   world.requeue(world.job(id), MARKET_JOB_REQUEUED);
@@ -100,9 +105,7 @@ TEST(UnheardEnds, LeaveTheRunBeforeItsBill) {
 
 // By hand: one CPU for half an hour of an hour that is reserved at 1 credit.
 TEST(UnheardEnds, AreChargedByTheSettingsInForce) {
-  World world("mechanism = \"era\";\nprices = { floor = \"1\"; cap = \"1\"; };\n");
-  ASSERT_TRUE(world.books().deposit("physics", *Money::parse("1000"), "", kStart));
-  world.sync();
+  Rich world(kOneCredit);
   const std::uint32_t id = world.bid("50", 1, 60, 1800);
   world.advance(kStart + 900);
   world.before_books = [&] { world.end(world.job(id), MARKET_JOB_COMPLETED); };
@@ -115,9 +118,7 @@ TEST(UnheardEnds, AreChargedByTheSettingsInForce) {
 
 // A second crash, before the books were read: the end was heard of by nobody, and its job tells of it again.
 TEST(UnheardEnds, AreToldAgainByTheirJobsAfterAnotherCrash) {
-  World world("mechanism = \"era\";\nprices = { floor = \"1\"; cap = \"1\"; };\n");
-  ASSERT_TRUE(world.books().deposit("physics", *Money::parse("1000"), "", kStart));
-  world.sync();
+  Rich world(kOneCredit);
   const std::uint32_t id = world.bid("50", 1, 60, 1800);
   world.advance(kStart + 900);
   world.before_books = [&] {
