@@ -336,6 +336,7 @@ static void take_over(void) {
   size_t count, next = 0, at_once = FIRST_SLICE;
   uint32_t* ids = number_jobs(&count);
 
+  tell_preemptors(time(NULL));
   give_locks_back(&pass, since_us);
   while (next < count && !time_to_stop()) {
     size_t some = MIN(at_once, count - next);

@@ -166,7 +166,9 @@ bool LockedMarket::wants_ended_jobs() const {
 
 bool LockedMarket::wants_preemptors() const {
   const MutexLock lock(mutex_);
-  return market_.wants_preemptors() || observer_.wants_preemptors();
+  // Ends that were told before are heard when all is taken over.
+  return market_.wants_preemptors() || market_.takes_over() || observer_.wants_preemptors() ||
+         observer_.takes_over();
 }
 
 bool LockedMarket::wants_count(std::uint32_t job_id, std::string_view note) const {

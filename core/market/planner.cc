@@ -43,13 +43,11 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   site_.orders.clear();
   awards_given_ = 0;
   if (!site_.may_decide()) return site_.orders.list();
-  settlement_.hear_ends();
   site_.in_pass = true;
   ++site_.pass_number;
   site_.jobs.begin_pass();
   counts_wanted_at_ = std::exchange(site_.last_pass, now);
   site_.cluster.bookings().forget_before(now);
-  settlement_.judge_preemptions(jobs, job_count, now);
   see_all(jobs, job_count, now);
   site_.arrays.find_lost(now);
   settlement_.see_own_suspensions(jobs, job_count);
@@ -90,10 +88,16 @@ const std::vector<market_order_t>& Planner::pass(const market_job_t* jobs, std::
   return site_.orders.list();
 }
 
-// Arrays before their tasks, which take their parts from them.
+// Arrays before their tasks, which take their parts from them; ends of tasks that were told before do so too.
 void Planner::see_all(const market_job_t* jobs, std::size_t count, Time now) {
   for (std::size_t i = 0; i < count; ++i) {
     if (jobs[i].array_tasks_pending > 0) see(jobs[i], now);
+  }
+  // When jobs are taken over all arrays come before others.
+  const bool is_pass = site_.pass_number > 0;
+  if (is_pass || (count > 0 && jobs[count - 1].array_tasks_pending == 0)) {
+    settlement_.hear_ends();
+    settlement_.judge_preemptions(jobs, count, now);
   }
   std::vector<std::size_t> last_tasks;
   for (std::size_t i = 0; i < count; ++i) {

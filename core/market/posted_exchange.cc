@@ -123,7 +123,7 @@ std::optional<Found> PostedExchange::find_near(const Request& request, const Wis
     if (open >= request.deadline - request.duration - reach)
       return std::nullopt;  // and it may be for ever
     near.earliest = first + (open - first + slot - 1) / slot * slot;
-    near.deadline = near.earliest + reach + request.duration;
+    near.deadline = std::min(request.deadline, near.earliest + reach + request.duration);
     const PriceList list = price_list(near, now);
     if (is_sold_out(list)) continue;
     Found found = try_starts(near, at_least, list, places, full, tried);

@@ -162,11 +162,12 @@ void run_unbilled(const Site& site, Job& job) {
 }
 
 std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now) {
-  if (!site_.may_decide()) {
+  const bool is_early =
+      !site_.may_decide() || site_.pass_number == 0;  // its array is not known yet
+  if (is_early || !unheard_.empty()) {
     if (site_.has_note(or_empty(job.note))) unheard_.emplace_back(job, now);
     return std::nullopt;
   }
-  hear_ends();
   auto note = end_run(job, now);
   if (!note) return std::nullopt;
   std::string bill = wanted_bill(or_empty(job.partition), *note);
@@ -174,7 +175,11 @@ std::optional<EndTexts> Settlement::job_ended(const market_job_t& job, Time now)
 }
 
 void Settlement::hear_ends() {
-  for (const UnheardEnd& end : std::exchange(unheard_, {})) (void)end_run(end.job(), end.told_at());
+  while (!unheard_.empty()) {
+    const UnheardEnd end = std::move(unheard_.front());
+    unheard_.pop_front();
+    (void)end_run(end.job(), end.told_at());
+  }
 }
 
 // The text for AdminComment, which everybody reads; "" where the site does not want it. Bids in auctions are sealed, and

@@ -10,7 +10,6 @@ const std::vector<market_order_t>& Planner::take_over(const market_job_t* jobs,
                                                       std::size_t job_count, Time now) {
   site_.orders.clear();
   if (!takes_over()) return site_.orders.list();
-  settlement_.hear_ends();
   site_.in_pass = true;
   counts_wanted_at_ = std::exchange(site_.last_pass, now);
   site_.cluster.bookings().forget_before(now);

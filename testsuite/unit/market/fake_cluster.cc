@@ -375,6 +375,7 @@ bool World::market_wants_job_here(const FakeJob& job) const {
 void World::take_over() {
   constexpr std::size_t kAtOnce = 3;
   std::vector<market_job_t> seen;
+  if (market_->wants_preemptors()) market_->tell_preemptors(preemptors.data(), preemptors.size());
   gather(seen, false);
   std::stable_partition(seen.begin(), seen.end(),
                         [](const market_job_t& job) { return job.array_tasks_pending > 0; });

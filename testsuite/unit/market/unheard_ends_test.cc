@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "fake_cluster.h"
 
 namespace market::testing {
@@ -24,9 +27,11 @@ struct Rich : World {
   }
 };
 
-std::string bills_of(World& world) {
+std::string bills_of(World& world, bool open_too = false) {
   std::string text;
-  const auto segments = world.books().segments(ledger::SegmentFilter{});
+  ledger::SegmentFilter filter;
+  filter.open_too = open_too;
+  const auto segments = world.books().segments(filter);
   for (const ledger::Segment& one : *segments)
     text += fmt::format("{}:{} {} {} {} {} {} {} {} {}\n", one.key.job_id, one.key.restart,
                         one.account, one.state, one.mechanism, one.start, one.end,
@@ -34,20 +39,32 @@ std::string bills_of(World& world) {
   return text;
 }
 
-/// What the books hold of a job that runs for half an hour, when slurmctld is killed and the run ends as `state` says.
-std::string bills(const std::string& settings, int state, Told told) {
+struct End {
+  const char* name;
+  std::function<void(World&, FakeJob&)> happens;
+};
+
+const std::vector<End>& ends() {
+  static const std::vector<End> kEnds{
+      {"completed", [](World& world, FakeJob& job) { world.end(job, MARKET_JOB_COMPLETED); }},
+      {"cancelled", [](World& world, FakeJob& job) { world.end(job, MARKET_JOB_CANCELLED); }},
+      {"requeued", [](World& world, FakeJob& job) { world.requeue(job, MARKET_JOB_REQUEUED); }},
+      {"node failed", [](World& world, FakeJob& job) { world.requeue(job, MARKET_JOB_NODE_FAIL); }},
+      {"for another", [](World& world, FakeJob& job) { world.preempt(job, 77, "biology"); }},
+      {"for its own", [](World& world, FakeJob& job) { world.preempt(job, job.uid, "physics"); }}};
+  return kEnds;
+}
+
+/// What the books hold of a job that runs for half an hour, when slurmctld is killed and the run ends.
+std::string bills(const std::string& settings, const End& end, Told told) {
   Rich world(settings);
   const std::uint32_t id = world.bid("50", 2, 60, 7200);
   world.advance(kStart + 1800);
   EXPECT_EQ(world.job(id).state, MARKET_JOB_RUNNING);
-  const auto end = [&world, id, state] {
-    FakeJob& job = world.job(id);
-    const bool goes_back = state == MARKET_JOB_REQUEUED || state == MARKET_JOB_NODE_FAIL;
-    goes_back ? world.requeue(job, state) : world.end(job, state);
-  };
-  if (told == Told::kBeforeBooks) world.before_books = end;
+  const auto happens = [&world, &end, id] { end.happens(world, world.job(id)); };
+  if (told == Told::kBeforeBooks) world.before_books = happens;
   world.crash();
-  if (told == Told::kAfterTheFirstPass) end();
+  if (told == Told::kAfterTheFirstPass) happens();
   world.advance(world.now + 60);
   if (world.job(id).state == MARKET_JOB_PENDING || world.job(id).state == MARKET_JOB_RUNNING)
     world.end(world.job(id), MARKET_JOB_CANCELLED);
@@ -59,17 +76,63 @@ std::string bills(const std::string& settings, int state, Told told) {
 TEST(UnheardEnds, AreBilledAsThoseToldLater) {
   for (const char* mechanism : {"era", "first_fit", "contracts", "abacus", "dva", "tycoon"}) {
     for (const char* charge : {"reserved", "used", "resale"}) {
-      for (const int state : {MARKET_JOB_COMPLETED, MARKET_JOB_CANCELLED, MARKET_JOB_REQUEUED,
-                              MARKET_JOB_NODE_FAIL}) {
-        SCOPED_TRACE(fmt::format("{}, charge {}, end {}", mechanism, charge, state));
+      for (const End& end : ends()) {
+        SCOPED_TRACE(fmt::format("{}, charge {}, {}", mechanism, charge, end.name));
         const std::string settings = fmt::format(
             "mechanism = \"{}\";\ncharge = \"{}\";\nprices = {{ floor = \"1\"; cap = \"2\"; }};\n",
             mechanism, charge);
-        const std::string later = bills(settings, state, Told::kAfterTheFirstPass);
+        const std::string later = bills(settings, end, Told::kAfterTheFirstPass);
         EXPECT_THAT(later, HasSubstr("100:0 physics")) << "there is something to compare";
-        EXPECT_EQ(bills(settings, state, Told::kBeforeBooks), later);
+        EXPECT_EQ(bills(settings, end, Told::kBeforeBooks), later);
       }
     }
+  }
+}
+
+/// Of an array that is one place: of the tasks that run two end, and so do two that Slurm starts for them at once.
+std::string bills_of_tasks(const std::string& settings, Told told) {
+  Rich world(settings);
+  Ask ask;
+  ask.budget = "5";
+  ask.array = 120;
+  ask.runtime = 7200;
+  EXPECT_NE(world.run(ask), 0U);
+  world.advance(kStart + 1800);
+  const auto end_two = [&world] {
+    std::vector<std::uint32_t> running;
+    for (const auto& [id, job] : world.jobs)
+      if (job.state == MARKET_JOB_RUNNING && running.size() < 2) running.push_back(id);
+    EXPECT_EQ(running.size(), 2U);
+    for (const std::uint32_t id : running) world.end(world.job(id), MARKET_JOB_COMPLETED);
+  };
+  const auto happens = [&] {
+    end_two();
+    world.schedule();
+    world.now += 5;
+    end_two();
+  };
+  if (told == Told::kBeforeBooks) world.before_books = happens;
+  world.crash();
+  if (told == Told::kAfterTheFirstPass) happens();
+  world.advance(world.now + 60);
+  std::string text = bills_of(world, true);
+  for (auto& [id, job] : world.jobs)
+    if (job.state == MARKET_JOB_RUNNING || job.state == MARKET_JOB_PENDING)
+      world.end(job, MARKET_JOB_CANCELLED);
+  world.advance(world.now + 12 * 3600, 300);
+  world.expect_balanced();
+  return text + bills_of(world);
+}
+
+TEST(UnheardEnds, OfTasksAreThoseOfTheirArray) {
+  for (const char* charge : {"reserved", "used", "resale"}) {
+    SCOPED_TRACE(charge);
+    const std::string settings = fmt::format(
+        "mechanism = \"era\";\ncharge = \"{}\";\nprices = {{ floor = \"1\"; cap = \"1\"; }};\n",
+        charge);
+    const std::string later = bills_of_tasks(settings, Told::kAfterTheFirstPass);
+    EXPECT_THAT(later, HasSubstr("COMPLETED"));
+    EXPECT_EQ(bills_of_tasks(settings, Told::kBeforeBooks), later);
   }
 }
 
