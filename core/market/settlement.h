@@ -32,8 +32,8 @@ class Settlement {
   void tell_preemptors(const market_preemptor_t* preemptors, std::size_t count);
   /// Nothing when the job is not the market's, or cannot be billed yet: see hear_ends().
   std::optional<EndTexts> job_ended(const market_job_t& job, Time now);
-  /// Bills the runs whose ends were told too early, where there are any. Of those that Slurm still knows the next pass
-  /// writes the notes.
+  /// Bills the runs whose ends were told before the first pass, where there are any; to be called when all arrays have
+  /// been seen. A pass writes the notes of those that Slurm still knows.
   void hear_ends();
   /// They are nobody's any more.
   void forget_unheard() { unheard_.clear(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Ends of runs that Slurm told before the market could bill them: after a start steps that ended meanwhile are heard of at
-// once, when settings, books and nodes are not known yet. By built-in settings their bills would be other ones.
+// Ends of runs that Slurm told before the first pass: after a start steps that ended meanwhile are heard of at once, when
+// settings, books, nodes and arrays are not known yet. By built-in settings their bills would be other ones.
 #pragma once
 
 #include <cstdint>
